@@ -18,7 +18,7 @@ use crate::{host, skips};
 const FIRST: [&str; 5] = ["robust", "plugins", "plumb_simulate", "pages", "export"];
 /// The binaries that have the machine to themselves, before all others: they judge ratios of times by their intervals, which
 /// other work widens.
-const ALONE: [&str; 14] = [
+const ALONE: [&str; 15] = [
     "cpu",
     "memory",
     "process",
@@ -33,10 +33,15 @@ const ALONE: [&str; 14] = [
     "crypto",
     "tls",
     TIMED_BROWSER,
+    VERDICTS,
 ];
 /// The tests of pages in a real browser, and those of them that measure time.
 const BROWSER: &str = "browser";
 const TIMED_BROWSER: &str = "browser-timed";
+/// Those tests of [`WAITING`] that have the machine to themselves, one after the other, by the beginnings of their names, and
+/// what they are called together: next to other work, a check finds the machine too busy, and is repeated.
+const VERDICTS: &str = "robust-verdicts";
+const OF_VERDICTS: [&str; 2] = ["check::", "loops::a_credit_that_is_spent"];
 /// The number of test binaries that run at the same time.
 const AT_ONCE: usize = 3;
 /// The binary whose tests spend half of their time waiting for processes, and how many of them run at the same time. With
@@ -54,8 +59,10 @@ const NO_EXAMPLE: [&str; 7] = ["text", "toml", "sh", "json", "console", "ignore"
 struct Binary {
     name: String,
     program: PathBuf,
-    /// What the program is always given.
+    /// What the program is given, unless single tests are named.
     arguments: Vec<String>,
+    /// Whether it is a script, which runs all of its tests or none.
+    is_script: bool,
     /// The folder of its package, where cargo would start it.
     folder: PathBuf,
 }
@@ -64,15 +71,14 @@ impl Binary {
     /// Runs all of its tests, or those that are named.
     fn command(&self, tests: &[String]) -> Command {
         let mut command = Command::new(&self.program);
-        command
-            .args(&self.arguments)
-            .current_dir(&self.folder)
-            .env("CARGO_MANIFEST_DIR", &self.folder);
+        command.current_dir(&self.folder).env("CARGO_MANIFEST_DIR", &self.folder);
         command.env(skips::FILE_VARIABLE, skips::file());
         if self.name == WAITING.0 {
             command.env("RUST_TEST_THREADS", WAITING.1);
         }
-        if !tests.is_empty() && self.arguments.is_empty() {
+        if self.is_script || tests.is_empty() {
+            command.args(&self.arguments);
+        } else {
             command.args(["--exact", "--test-threads=1"]).args(tests);
         }
         command
@@ -100,7 +106,7 @@ struct TestOptions {
 pub fn run(arguments: &[String]) -> Result<(), String> {
     let options = parse(arguments)?;
     let date = host::now();
-    let mut binaries = built()?;
+    let mut binaries = with_verdicts_apart(built()?);
     binaries.extend([browser(BROWSER, "--untimed")?, browser(TIMED_BROWSER, "--timed")?]);
     let folders: BTreeSet<PathBuf> = binaries.iter().map(|binary| binary.folder.clone()).collect();
     binaries.retain(|binary| binary.name.contains(&options.filter));
@@ -175,6 +181,26 @@ fn built() -> Result<Vec<Binary>, String> {
     Ok(text.lines().filter_map(binary).collect())
 }
 
+/// These binaries, with the verdicts of [`WAITING`] as one of their own.
+fn with_verdicts_apart(mut binaries: Vec<Binary>) -> Vec<Binary> {
+    let mut apart = Vec::new();
+    for binary in binaries.iter_mut().filter(|binary| binary.name == WAITING.0) {
+        let mut arguments: Vec<String> = OF_VERDICTS.map(str::to_owned).to_vec();
+        arguments.push("--test-threads=1".to_owned());
+        apart.push(Binary {
+            name: VERDICTS.to_owned(),
+            program: binary.program.clone(),
+            arguments,
+            is_script: false,
+            folder: binary.folder.clone(),
+        });
+        binary.arguments =
+            OF_VERDICTS.iter().flat_map(|name| ["--skip", name]).map(str::to_owned).collect();
+    }
+    binaries.extend(apart);
+    binaries
+}
+
 /// The tests of pages in a browser, with the binary that was just built.
 fn browser(name: &str, which: &str) -> Result<Binary, String> {
     let folder = std::env::current_dir().map_err(|error| error.to_string())?;
@@ -183,6 +209,7 @@ fn browser(name: &str, which: &str) -> Result<Binary, String> {
         name: name.to_owned(),
         program: "bash".into(),
         arguments: vec![script, which.to_owned()],
+        is_script: true,
         folder,
     })
 }
@@ -197,6 +224,7 @@ fn binary(line: &str) -> Option<Binary> {
         name: message["target"]["name"].as_str()?.to_owned(),
         program,
         arguments: Vec::new(),
+        is_script: false,
         folder,
     })
 }

@@ -25,16 +25,24 @@ pub struct PossibleBottleneck {
     /// Whether its time is spent once, before the others begin; else it works at the same time as the others.
     #[serde(default)]
     pub is_first: bool,
+    /// Whether it takes part whatever `unless` says if the server is on another machine (`--to`).
+    #[serde(default)]
+    pub also_far: bool,
+    /// Whether it is measured with both ends on this machine, wherever the server is.
+    #[serde(default)]
+    pub is_local: bool,
 }
 
 impl PossibleBottleneck {
-    /// How its workload is set for a point with these settings; None if it takes no part there.
+    /// How its workload is set for a point with these settings, whose server may be on another machine; None if it takes no
+    /// part there.
     #[must_use]
-    pub fn settings_for(&self, own: &Settings) -> Option<Settings> {
+    pub fn settings_for(&self, own: &Settings, is_far: bool) -> Option<Settings> {
         let is_out = |(name, word): (&String, &String)| {
             own.get(name).is_some_and(|value| value.to_string() == *word)
         };
-        if self.unless.iter().any(is_out) {
+        let applies = !(self.also_far && is_far);
+        if applies && self.unless.iter().any(is_out) {
             return None;
         }
         let mut settings = Settings::new();
@@ -71,13 +79,16 @@ mod tests {
                 .into(),
             unless: [("path".to_owned(), "loopback".to_owned())].into(),
             is_first: false,
+            also_far: true,
+            is_local: false,
         };
         let on = |path: &str| Settings::from([("path".into(), Value::Text(path.into()))]);
-        assert_eq!(possible.settings_for(&on("loopback")), None);
-        let found = possible.settings_for(&on("veth")).unwrap();
+        assert_eq!(possible.settings_for(&on("loopback"), false), None);
+        assert!(possible.settings_for(&on("loopback"), true).is_some());
+        let found = possible.settings_for(&on("veth"), false).unwrap();
         assert_eq!(found["path"], Value::Text("veth".into()));
         assert_eq!(found["direction"], Value::Text("up".into()));
-        assert_eq!(possible.settings_for(&Settings::new()), None);
+        assert_eq!(possible.settings_for(&Settings::new(), false), None);
         assert_eq!(possible.parameters().collect::<Vec<_>>(), ["path", "path"]);
     }
 }

@@ -44,6 +44,8 @@ pub enum FlagKind {
     ZeroCounter,
     /// TLS sessions were not resumed.
     NotResumed,
+    /// Another library of this machine does the same work faster.
+    FasterProvider,
     /// Address-space layout was frozen.
     LayoutFixed,
     /// The machine was suspended or its clock stepped.
@@ -115,6 +117,7 @@ impl FlagKind {
             Self::NotResumed => {
                 "TLS sessions were not resumed: every connection needed a full handshake"
             }
+            Self::FasterProvider => "another library on this machine does the same work faster",
             Self::LayoutFixed => {
                 "the address-space layout was fixed: the result holds for one layout only"
             }
@@ -164,6 +167,7 @@ impl FlagKind {
             Self::Buffered => "buffered",
             Self::ZeroCounter => "zero-counter",
             Self::NotResumed => "not-resumed",
+            Self::FasterProvider => "faster-provider",
             Self::LayoutFixed => "layout-fixed",
             Self::Suspended => "suspended",
             Self::Uncalibrated => "uncalibrated",

@@ -228,6 +228,9 @@ pub struct PlannedPoint {
     /// The other machine on which its server is started; None: this one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub far_end: Option<FarEnd>,
+    /// Whether its server runs on this machine even if those of the other points run on another one.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub is_local: bool,
     /// What it is for in a comparison that proves itself (`ab --prove`).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub proof: Option<ProofPoint>,
@@ -398,6 +401,7 @@ impl PlannedPoint {
             monitors: Vec::new(),
             labels: BTreeMap::new(),
             far_end: None,
+            is_local: false,
             proof: None,
         }
     }

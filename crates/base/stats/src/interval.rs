@@ -32,6 +32,15 @@ impl Interval {
         self.low <= value && value <= self.high
     }
 
+    /// This quantity less another one that is independent of it, by MOVER (Zou and Donner 2008, *Construction of confidence
+    /// limits about effect measures*): the distances of the bounds from the estimates add as squares, crosswise.
+    pub fn minus(&self, other: &Self) -> Self {
+        let estimate = self.estimate - other.estimate;
+        let down = (self.estimate - self.low).hypot(other.high - other.estimate);
+        let up = (self.high - self.estimate).hypot(other.estimate - other.low);
+        Self { estimate, low: estimate - down, high: estimate + up }
+    }
+
     /// The interval of a monotone increasing function of the quantity, such as `exp` of a log ratio.
     pub fn map(&self, increasing: impl Fn(f64) -> f64) -> Self {
         Self {

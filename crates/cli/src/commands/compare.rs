@@ -17,6 +17,7 @@ use crate::commands::subcommand::{Context, Subcommand};
 use crate::error::{CommandError, Exit, Result};
 use crate::reading::output::{self, OutputFormat};
 use crate::reading::runs;
+use crate::reading::series::meant;
 use crate::ui::Ui;
 
 /// So many runs of either side in turns are eight blocks.
@@ -33,6 +34,7 @@ const MOST_NAMED: usize = 3;
   plumb compare --by kernel last~3 last~2 last~1 last    group four runs by their kernel
   plumb compare --by kernel,kind last~1 last   the same across hosts of one kind of machine
   plumb compare --margin 3% web=1 web=2     with another margin
+  plumb compare --by kind --normalise-by ssh.cipher:cipher=3des-cbc   relative to one cipher
   plumb compare --across tool=hyperfine last   an imported result and a run of the same command
   plumb report --by kernel -o report        a comparison by kernel as a page with charts
 
@@ -57,6 +59,11 @@ pub struct CompareArgs {
     /// The label that holds the price of a run
     #[arg(long, value_name = "LABEL", default_value = "price")]
     price: String,
+    /// Also divide each ratio by that of this series, such as a cipher that no processor accelerates
+    ///
+    /// The machines' processing power then cancels out, as far as this series stands for it.
+    #[arg(long, value_name = "SERIES", conflicts_with = "across")]
+    normalise_by: Option<String>,
     /// Show every metric, not only the first of each workload
     #[arg(long)]
     all: bool,
@@ -99,6 +106,7 @@ fn compare(args: &CompareArgs, store: Option<&Path>, ui: &Ui) -> Result<Exit> {
         every_metric: args.all,
         across: args.across,
         price: args.price.clone(),
+        normalise_by: divisor(args, &store, &ids)?,
     };
     let finding = plumb_query::of_runs(&store, &ids, &settings)?;
     refuse_fatal(&finding, args.force)?;
@@ -116,6 +124,14 @@ fn compare(args: &CompareArgs, store: Option<&Path>, ui: &Ui) -> Result<Exit> {
         let would = plumb_query::of_runs(&store, &ids, &across)?;
         return Err(nothing_in_common(&finding, &would, &args.runs));
     }
+    if let Some(name) = &args.normalise_by
+        && finding.normalised_by.is_none()
+    {
+        return Err(CommandError::usage(format!(
+            "`{name}` was not measured by the first side and another one"
+        ))
+        .hint("plumb compare without --normalise-by lists the series that they have in common"));
+    }
     if args.across {
         say_counting(&plumb_query::read(&store, Selection::Runs(&ids))?, ui);
     }
@@ -126,6 +142,15 @@ fn compare(args: &CompareArgs, store: Option<&Path>, ui: &Ui) -> Result<Exit> {
     let undecided =
         finding.results.iter().flat_map(|result| &result.against_first).flatten().any(open);
     Ok(if args.strict && undecided { Exit::Inconclusive } else { Exit::Fine })
+}
+
+/// The comparable name of the series that the ratios of the others are divided by.
+fn divisor(args: &CompareArgs, store: &Store, ids: &[Id]) -> Result<Option<String>> {
+    let Some(name) = &args.normalise_by else { return Ok(None) };
+    let name = meant(&store.series_names()?, name)?;
+    let all = plumb_query::read(store, Selection::Runs(ids))?;
+    let found = all.iter().find(|series| series.name == name);
+    Ok(Some(found.map_or(name, SeriesInRun::comparable_name)))
 }
 
 /// What each run measured, and how to compare them where points have the same names.

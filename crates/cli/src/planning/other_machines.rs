@@ -29,7 +29,7 @@ pub fn companion_at(companion: Companion, far_end: Option<&FarEnd>) -> Companion
 
 /// This point, with its server on another machine, where it has one.
 fn server_at(planned: PlannedPoint, far_end: &FarEnd) -> PlannedPoint {
-    if has_server(&planned) { planned.to(far_end) } else { planned }
+    if has_server(&planned) && !planned.is_local { planned.to(far_end) } else { planned }
 }
 
 fn has_server(planned: &PlannedPoint) -> bool {

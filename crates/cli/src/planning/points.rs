@@ -457,9 +457,10 @@ pub fn with_ceilings(
             twins.push(PlannedPoint { point, ..planned.clone() });
         }
         for possible in &planned.description.bottlenecks {
-            let Some(settings) = possible.settings_for(&planned.point.settings) else { continue };
+            let settings = possible.settings_for(&planned.point.settings, has_far_end);
+            let Some(settings) = settings else { continue };
             let entry = catalogue::find(keeper, &possible.workload)?;
-            if has_far_end && !entry.description.can_be(Role::Server) {
+            if has_far_end && !possible.is_local && !entry.description.can_be(Role::Server) {
                 continue;
             }
             let part = self::planned(&entry, &settings, all_threads)?;
@@ -470,6 +471,7 @@ pub fn with_ceilings(
                 program: part.program,
                 title: None,
                 capped: None,
+                is_local: has_far_end && possible.is_local,
                 ..planned.clone()
             });
         }
@@ -602,8 +604,10 @@ fn refuse_disagreement(named: &NamedPoints, suite_of_points: &[Option<usize>]) -
 /// On one CPU `threads=1,all` names the same point twice.
 fn drop_repeated(points: &mut Vec<PlannedPoint>) {
     let mut seen = BTreeSet::new();
-    points
-        .retain(|planned| seen.insert((planned.point.workload.clone(), planned.point.key.clone())));
+    points.retain(|planned| {
+        let Point { workload, key, .. } = planned.point.clone();
+        seen.insert((workload, key, planned.is_local))
+    });
 }
 
 /// What runs beside, by its names.

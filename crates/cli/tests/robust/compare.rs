@@ -42,6 +42,24 @@ fn two_runs_get_an_honest_sentence_and_a_history_a_verdict() {
 }
 
 #[test]
+fn ratios_are_shown_relative_to_a_named_series() {
+    let place = place();
+    for machine in ["one", "other"] {
+        exec(&place, &format!("-n 3 -q --label machine={machine}"), &["true", "ls"]).exits(0);
+    }
+    let sides = "machine=one machine=other";
+    let by = "--normalise-by true";
+    let ran = place.run(&format!("compare {sides} {by}")).unwrap().exits(0);
+    ran.shows(&["Relative ratios: each ratio divided by that of", "relative to"]);
+    let document = parsed(&place.run(&format!("compare --json {sides} {by}")).unwrap().exits(0));
+    let results = document["results"].as_array().unwrap();
+    let relative = |index: usize| results[index]["arms"][1]["normalised"]["ratio"].as_f64();
+    assert!(relative(0).is_none() && relative(1).unwrap() > 0.0, "{document}");
+    let unknown = place.run(&format!("compare {sides} --normalise-by tru")).unwrap();
+    unknown.exits(2).says(&["no run measured a series called"]);
+}
+
+#[test]
 fn what_can_not_be_compared_is_said() {
     let place = place();
     exec(&place, "-n 2 -q --label a=1", &["true"]).exits(0);

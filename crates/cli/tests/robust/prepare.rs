@@ -12,7 +12,7 @@ use crate::common::knobs::{
 };
 use crate::common::processes::{children, signal, wait_for};
 use crate::common::{ProgramOutput, TestEnvironment, ran};
-use crate::{PATIENCE, last, parsed, place};
+use crate::{PATIENCE, last, parsed, place, results};
 
 /// Kills in the ordinary tests; `cargo xtask soak` makes many more.
 const KILLS: u64 = 8;
@@ -334,6 +334,39 @@ fn a_group_of_cpus_holds_the_command_and_is_gone_after() {
     let group = format!("plumb-{}", group.unwrap());
     for folder in ["/sys/fs/cgroup", "/sys/fs/cgroup/cpuset"] {
         assert!(!PathBuf::from(folder).join(&group).exists(), "{folder}/{group}");
+    }
+}
+
+#[test]
+fn limits_of_cpu_time_and_memory_hold_and_their_groups_are_gone_after() {
+    let place = place();
+    let set = "--set cpu-quota=20% --set memory-limit=64MiB";
+    let mut plumb = place.plumb(&format!("exec -n 1 --no-lock -q --json {set} --shell"));
+    // At a fifth of a CPU, the loop takes about five times its CPU time.
+    let script =
+        "cat /proc/self/cgroup > groups; i=0; while [ $i -lt 300000 ]; do i=$((i+1)); done";
+    let done = ran(plumb.arg(script)).unwrap();
+    if done.code == Some(3) {
+        done.says(&["is unsupported"]);
+        skip(if is_root() { Lack::Kernel("groups of CPU time") } else { Lack::Root });
+        return;
+    }
+    let document = parsed(&done.exits(0));
+    let estimate = |metric: &str| results(&document, metric)[0]["estimate"].as_f64().unwrap();
+    assert!(estimate("wall") > 2.5 * estimate("cpu"), "{document}");
+    let groups = fs::read_to_string(place.cwd().join("groups")).unwrap();
+    let names = groups.lines().filter_map(|line| Some(line.split_once("/plumb-")?.1));
+    let names: Vec<String> = names.map(|number| format!("plumb-{number}")).collect();
+    assert!(!names.is_empty(), "{groups}");
+    for folder in ["/sys/fs/cgroup", "/sys/fs/cgroup/cpu", "/sys/fs/cgroup/memory"] {
+        for name in &names {
+            assert!(!PathBuf::from(folder).join(name).exists(), "{folder}/{name}");
+        }
+    }
+    let has_swap = fs::read_to_string("/proc/swaps").is_ok_and(|swaps| swaps.lines().count() > 1);
+    if !has_swap {
+        let mut plumb = place.plumb(&format!("exec -n 1 --no-lock -q {set} --shell"));
+        ran(plumb.arg("head -c 200M /dev/zero | tail -n 1 > /dev/null")).unwrap().exits(4);
     }
 }
 

@@ -26,7 +26,9 @@ pub use audit::{
     VarianceComponents, audit_class, audit_injected, audit_layout,
 };
 pub use comparison::covariates::{CounterMeans, Covariate, CovariateChange};
-pub use comparison::finding::{Arm, ArmSamples, ComparisonFinding, ForPrice, SeriesComparison};
+pub use comparison::finding::{
+    Arm, ArmSamples, ComparisonFinding, ForPrice, NormalisedBy, SeriesComparison,
+};
 pub use comparison::levels::{LevelShift, LevelsCompared};
 pub use comparison::pairs::PointComparison;
 pub use comparison::verdict::{

@@ -99,6 +99,7 @@ impl<'r, E> RunReader<'r, E> {
             processes,
             ends: ends_of_runs(in_runs),
             for_price: None,
+            normalised: None,
             samples,
         }))
     }

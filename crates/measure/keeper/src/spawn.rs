@@ -44,7 +44,8 @@ pub fn start(
     }
     // Files are opened here, as nothing may be allocated between fork and exec.
     let mounts = options.mounts_of.map(|pid| Mounts::of(pid, cwd)).transpose()?;
-    let group = options.group.as_ref().map(|group| entrance(group)).transpose()?;
+    let groups: Vec<fs::File> =
+        options.groups.iter().map(|group| entrance(group)).collect::<io::Result<_>>()?;
     let parent = rustix::process::getpid();
     // SAFETY: the closure calls only async-signal-safe functions and touches no memory of the parent.
     unsafe {
@@ -58,7 +59,7 @@ pub fn start(
             if let Some(mounts) = &mounts {
                 mounts.enter()?;
             }
-            if let Some(group) = &group {
+            for group in &groups {
                 // "0" stands for whoever writes it.
                 rustix::io::write(group, b"0")?;
             }

@@ -44,6 +44,10 @@ pub enum SpawnOption {
     Pin(Vec<u32>),
     /// The CPUs, by its own control group.
     Cpuset(Vec<u32>),
+    /// Microseconds of CPU time in each period of 100 ms, by its own control group.
+    CpuQuota(u64),
+    /// Bytes of memory, by its own control group.
+    MemoryLimit(u64),
     /// Bytes more in the environment; None for a number that chance picks.
     Padding(Option<usize>),
     /// Whether address spaces are laid out the same way.
@@ -62,8 +66,8 @@ pub struct SpawnOptions {
     pub cpus: Vec<u32>,
     /// The process whose mounts it sees: one that holds a medium.
     pub mounts_of: Option<u32>,
-    /// The control group that it is put into: the folder.
-    pub group: Option<String>,
+    /// The control groups that it is put into: their folders.
+    pub groups: Vec<String>,
     /// So many bytes more in its environment.
     pub padding: Option<usize>,
     /// Whether that is so for all processes, and not for this one by chance.

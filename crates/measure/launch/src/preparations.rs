@@ -1,7 +1,9 @@
 //! Sets knobs in their slots, and has them undone: settings of the machine through the keeper's journal,
 //! plug-ins by conversation, processes by the options with which they are started.
 
-use plumb_keeper::preparation::{Assignment, Resolved, Unusable, cpuset, resolve};
+use plumb_keeper::preparation::{
+    Assignment, GroupLimit, Resolved, Unusable, control_group, resolve,
+};
 use plumb_keeper::{
     Keeper, KeeperError, ON, Settled, SpawnOption, SpawnOptions, SystemSetting, Unchanged,
 };
@@ -210,9 +212,9 @@ impl Preparations {
         option: SpawnOption,
     ) -> Result<SlotReport, Unusable> {
         let options = probe(preparation, option.clone())?;
-        let group = match &option {
-            SpawnOption::Cpuset(_) => Some(make_group(&self.root, keeper, &preparation.value)?),
-            _ => None,
+        let group = match GroupLimit::of(&option, &preparation.value) {
+            Some(limit) => Some(make_group(&self.root, keeper, &limit)?),
+            None => None,
         };
         match role {
             Some(Role::Monitor) => put(&mut self.monitor, option, group),
@@ -352,13 +354,16 @@ fn put(options: &mut SpawnOptions, option: SpawnOption, group: Option<String>) {
             options.same_padding = bytes.is_some();
         }
         SpawnOption::FixedLayout(fixed) => options.fixed_layout = fixed,
+        // The group alone limits it.
+        SpawnOption::CpuQuota(_) | SpawnOption::MemoryLimit(_) => {}
     }
-    options.group = group.or(options.group.take());
+    // Of version 2, several limits have one group.
+    options.groups.extend(group.filter(|group| !options.groups.contains(group)));
 }
 
-/// A control group of these CPUs; the journal has it removed once it is empty.
-fn make_group(root: &Root, keeper: &mut Keeper, list: &str) -> Result<String, Unusable> {
-    let (folder, files) = cpuset(root, &group_name(), list)?;
+/// A control group with this limit; the journal has it removed once it is empty.
+fn make_group(root: &Root, keeper: &mut Keeper, limit: &GroupLimit) -> Result<String, Unusable> {
+    let (folder, files) = control_group(root, &group_name(), limit)?;
     let group = SystemSetting::Group(folder.clone());
     keeper.change(&group, ON).map_err(lost)??;
     for (path, value) in files {

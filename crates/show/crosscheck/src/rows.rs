@@ -181,6 +181,12 @@ pub const ROWS: &[PairedPoints] = &[
     row("classic.openssl:cipher=chacha20-poly1305,bytes=16,aead=yes", "crypto.aead:cipher=chacha20-poly1305,bytes=16,provider=system,aad=13", "throughput", 0.05, ""),
     row("classic.openssl:cipher=chacha20-poly1305,bytes=1KiB,aead=yes", "crypto.aead:cipher=chacha20-poly1305,bytes=1KiB,provider=system,aad=13", "throughput", 0.05, ""),
     row("classic.openssl:cipher=chacha20-poly1305,aead=yes", "crypto.aead:cipher=chacha20-poly1305,provider=system,aad=13", "throughput", 0.05, ""),
+    row("classic.stime", "tls.handshake:client=openssl,server=openssl", "rate", 0.10, "").takes(60),
+    shown("classic.stime", "tls.handshake", "rate", "plumb's own ends use rustls with ring").takes(60),
+    shown("classic.stime:mode=resumed", "tls.handshake:mode=resumed", "rate",
+        "plumb's own ends use rustls with ring; s_time also requests a page").takes(60),
+    row("classic.sshdd:size=512MiB", "ssh.cipher", "throughput", 0.10, "").takes(60),
+    row("classic.sshdd:size=512MiB,cipher=aes256-ctr", "ssh.cipher:cipher=aes256-ctr", "throughput", 0.10, "").takes(60),
 ];
 
 /// The rows of a family; of all without one.

@@ -5,7 +5,7 @@ use plumb_chart::Chart;
 use plumb_model::{FactKind, Verdict};
 use plumb_report::comparison::covariates_text;
 use plumb_report::comparison::{
-    closing, for_price, heading as lines, ratio_is_of, remarks, series,
+    closing, for_price, heading as lines, ratio_is_of, relative, remarks, series,
 };
 use plumb_report::{charts, figure};
 use plumb_text::counted;
@@ -159,13 +159,18 @@ fn results(finding: &ComparisonFinding) -> Html {
     let mut table = DataTable::new(titles);
     for result in &finding.results {
         for (index, label) in finding.arms.iter().enumerate() {
-            table.row(arm_row(result, index, label));
+            table.row(arm_row(finding, result, index, label));
         }
     }
     heading("results", "All series").and(table.build())
 }
 
-fn arm_row(result: &SeriesComparison, index: usize, label: &str) -> Vec<Tag> {
+fn arm_row(
+    finding: &ComparisonFinding,
+    result: &SeriesComparison,
+    index: usize,
+    label: &str,
+) -> Vec<Tag> {
     let shown = name(breakable(&series(result))).with("title", &result.series);
     let mut cells = vec![shown, cell(label)];
     let Some(arm) = result.arms.get(index).and_then(Option::as_ref) else {
@@ -182,6 +187,7 @@ fn arm_row(result: &SeriesComparison, index: usize, label: &str) -> Vec<Tag> {
     let mut notes: Vec<String> =
         against.map(remarks).into_iter().filter(|text| !text.is_empty()).collect();
     notes.extend(arm.for_price.as_ref().map(|price| for_price(result, price)));
+    notes.extend(relative(finding, arm));
     cells.push(cell(notes.join(", ")));
     cells.push(cell(
         against.and_then(|comparison| covariates_text(&comparison.covariates)).unwrap_or_default(),

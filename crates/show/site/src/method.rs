@@ -80,7 +80,7 @@ const CHAPTERS: [(&str, &str, &str); 9] = [
 ];
 
 /// Every flag that plumb itself finds.
-const FLAGS: [FlagKind; 28] = [
+const FLAGS: [FlagKind; 29] = [
     FlagKind::Cached,
     FlagKind::NotDirect,
     FlagKind::Unflushed,
@@ -96,6 +96,7 @@ const FLAGS: [FlagKind; 28] = [
     FlagKind::ClientBound,
     FlagKind::ZeroCounter,
     FlagKind::NotResumed,
+    FlagKind::FasterProvider,
     FlagKind::LayoutFixed,
     FlagKind::Suspended,
     FlagKind::Uncalibrated,

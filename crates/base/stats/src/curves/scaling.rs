@@ -1,7 +1,7 @@
 //! Efficiency: what a unit of the parameter still gives, against the smallest point.
 
 use super::point::{CurveFigure, CurvePoint, NoFit, ordered};
-use crate::NoInterval;
+use crate::{Interval, NoInterval};
 
 /// How a point compares with the smallest.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -16,9 +16,8 @@ pub struct ScalingEfficiency {
 
 /// The efficiency of every point but the smallest; estimates are rates, more is better.
 ///
-/// The interval of a quotient is made of the intervals of both by MOVER (Zou and Donner 2008, *Construction of
-/// confidence limits about effect measures*) on logarithms: distances from the estimates add as squares, because the
-/// points are independent. So it holds where they hold, and needs no shape of the noise.
+/// The interval of a quotient is made of the intervals of both on logarithms ([`Interval::minus`]), because the points are
+/// independent. So it holds where they hold, and needs no shape of the noise.
 ///
 /// # Errors
 /// [`NoFit`]: fewer than two points, or values that are no rates.
@@ -42,25 +41,22 @@ impl ScalingEfficiency {
     }
 }
 
-/// How far the ends of a point's interval lie from its estimate, down and up, as ratios; `None` if it has no interval.
-fn distances(point: &CurvePoint) -> Option<(f64, f64)> {
-    point.ends.map(|(low, high)| (point.estimate / low, high / point.estimate))
-}
-
-/// The estimate of one point over that of another, with an interval by MOVER.
+/// The estimate of one point over that of another.
 fn quotient(above: &CurvePoint, below: &CurvePoint) -> CurveFigure {
     let value = above.estimate / below.estimate;
-    let Some(((a_down, a_up), (b_down, b_up))) = distances(above).zip(distances(below)) else {
+    let Some((above, below)) = interval(above).zip(interval(below)) else {
         return CurveFigure::new(value, None);
     };
     // An interval that reaches 0 has no logarithm.
-    if [a_down, b_down].iter().any(|ratio| !ratio.is_finite() || *ratio <= 0.0) {
+    if above.low <= 0.0 || below.low <= 0.0 {
         return CurveFigure { value, interval: Err(NoInterval::NotPositive) };
     }
-    // A quotient is lowest if its numerator is low and its denominator high, so ends are combined crosswise.
-    let down = a_down.ln().hypot(b_up.ln());
-    let up = a_up.ln().hypot(b_down.ln());
-    CurveFigure::new(value, Some((value * (-down).exp(), value * up.exp())))
+    let found = above.map(f64::ln).minus(&below.map(f64::ln)).map(f64::exp);
+    CurveFigure::new(value, Some((found.low, found.high)))
+}
+
+fn interval(point: &CurvePoint) -> Option<Interval> {
+    point.ends.map(|(low, high)| Interval { estimate: point.estimate, low, high })
 }
 
 #[cfg(test)]

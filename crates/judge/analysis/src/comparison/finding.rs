@@ -44,6 +44,17 @@ pub struct ComparisonFinding {
     pub standing_out: Vec<Option<StandingOut>>,
     /// Series that only some arms have, with the arms that have them.
     pub not_in_all: Vec<(String, Vec<String>)>,
+    /// The series that ratios are relative to, if one was named.
+    pub normalised_by: Option<NormalisedBy>,
+}
+
+/// The series that the ratios of the others are divided by.
+#[derive(Debug, Clone, PartialEq)]
+pub struct NormalisedBy {
+    /// Its name.
+    pub series: String,
+    /// Components that did its work and whose versions differ between arms: then its own ratio may be one of two versions.
+    pub changed_versions: Vec<String>,
 }
 
 /// One series in every arm.
@@ -82,6 +93,9 @@ pub struct Arm {
     pub ends: CommandEnds,
     /// What the arm gives for its price; None without a price.
     pub for_price: Option<ForPrice>,
+    /// Its ratio to the first arm, divided by that of the series that all are normalised by; None of the first arm, of
+    /// that series, and without such a series.
+    pub normalised: Option<Estimate>,
     /// What charts draw of it, if that was asked.
     pub samples: Asked<ArmSamples>,
 }

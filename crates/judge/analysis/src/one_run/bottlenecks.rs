@@ -1,6 +1,8 @@
 //! What limits a point: parts of its work, each measured on its own in the same run.
 
-use plumb_model::{MetricSource, PlannedPoint, Point, PossibleBottleneck, RunRecord, Settings};
+use plumb_model::{
+    MetricSource, PlannedPoint, Point, PossibleBottleneck, Role, RunRecord, Settings,
+};
 
 use crate::estimate::{Ends, Estimate};
 use crate::one_run::bottleneck::{BottleneckFinding, PartOfWork};
@@ -38,12 +40,14 @@ fn bottleneck(
     let mut parts = Vec::new();
     let mut missing = Vec::new();
     for possible in &planned.description.bottlenecks {
-        let Some(settings) = possible.settings_for(&planned.point.settings) else { continue };
+        let settings = possible.settings_for(&planned.point.settings, planned.far_end.is_some());
+        let Some(settings) = settings else { continue };
         let other = results.iter().enumerate().find(|(_, other)| {
             other.target == finding.target
                 && other.point.workload == possible.workload
                 && other.metric == possible.metric
                 && is_set(other, &settings, record)
+                && is_at(other, planned, possible.is_local, record)
         });
         match other.and_then(|(index, other)| part(possible, index, other, work, record)) {
             Some(part) => parts.push(part),
@@ -71,6 +75,14 @@ fn is_set(finding: &Finding, settings: &Settings, record: &RunRecord) -> bool {
     // The number of threads matters to none of them.
     let wanted = Point::new(&planned.description, settings, 1);
     wanted.is_ok_and(|wanted| wanted.settings == planned.point.settings)
+}
+
+/// Whether the server of a part is where that of its point is, or on this machine.
+fn is_at(finding: &Finding, own: &PlannedPoint, is_local: bool, record: &RunRecord) -> bool {
+    let Some(planned) = record.plan.points.get(finding.point.index) else { return false };
+    let has_server = planned.description.can_be(Role::Server);
+    let expected = own.far_end.as_ref().filter(|_| has_server && !is_local);
+    planned.far_end.as_ref() == expected
 }
 
 /// A part's time for this much work, or for one operation if that comes first.

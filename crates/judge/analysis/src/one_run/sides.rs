@@ -54,6 +54,7 @@ pub fn compare_sides(record: &RunRecord, finding: &RunFinding) -> ComparisonFind
         overall: Vec::new(),
         standing_out: Vec::new(),
         not_in_all: Vec::new(),
+        normalised_by: None,
     }
 }
 
@@ -82,6 +83,7 @@ fn side(record: &RunRecord, point: usize, metric: &str) -> Option<Arm> {
         processes: slices.len(),
         ends: ends(record.good_invocations(point)),
         for_price: None,
+        normalised: None,
         samples: Asked::Found(ArmSamples::of(&processes, cpu, parts.unwrap_or_default())),
     })
 }

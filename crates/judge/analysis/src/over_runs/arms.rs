@@ -22,6 +22,8 @@ pub struct CompareSettings {
     pub across: bool,
     /// The label that holds a price.
     pub price: String,
+    /// The series, by its comparable name, that the ratios of the others are divided by.
+    pub normalise_by: Option<String>,
 }
 
 impl Default for CompareSettings {
@@ -33,6 +35,7 @@ impl Default for CompareSettings {
             every_metric: false,
             across: false,
             price: "price".to_owned(),
+            normalise_by: None,
         }
     }
 }

@@ -20,6 +20,7 @@ use crate::method::{CONFIDENCE, METHOD_VERSION};
 use crate::over_runs::arms::{ArmRuns, CompareSettings, groups};
 use crate::over_runs::environment_diff::{Difference, differences};
 use crate::over_runs::noise::RunsNoise;
+use crate::over_runs::normalise::normalise;
 use crate::over_runs::runs::by_runs;
 use crate::over_runs::standing_out::{Candidate, StandingOut, standing_out};
 use crate::run_reader::RunReader;
@@ -58,6 +59,11 @@ pub fn compare<E>(
         standing_out.push((!machines_differ).then(|| mark_standing_out(&mut results, arm, &noise)));
     }
     explain(&mut results, &arms, &differences, settings, reader)?;
+    let normalised_by = settings.normalise_by.as_ref().and_then(|name| {
+        let in_arms: Vec<&[&SeriesInRun]> =
+            arms.iter().map(|arm| arm.get(name).map_or(&[][..], Vec::as_slice)).collect();
+        normalise(&mut results, name, &in_arms)
+    });
     let mut overall = Vec::new();
     for arm in 1..names.len() {
         // Several metrics of one point would count as if they knew nothing of each other.
@@ -77,6 +83,7 @@ pub fn compare<E>(
         standing_out,
         results,
         not_in_all: not_in_all(&order, &arms, &names),
+        normalised_by,
         arms: names,
     })
 }

@@ -11,6 +11,7 @@ pub(crate) mod costs;
 pub(crate) mod environment_diff;
 pub(crate) mod history;
 pub(crate) mod noise;
+pub(crate) mod normalise;
 pub(crate) mod regression_cause;
 pub(crate) mod runs;
 pub(crate) mod sessions;

@@ -195,6 +195,39 @@ fn what_one_run_did_not_read_is_no_difference_but_what_it_is_not_is_one() {
 }
 
 #[test]
+fn ratios_are_divided_by_that_of_one_series_whose_versions_may_differ() {
+    // The second machine has twice the power, and is four times as fast at the first series.
+    let machine = |copy: f64, sieve: f64, id: u128, version: &str| {
+        let copy = Spec { value: 1e9 * copy, ..COPY };
+        let sieve = Spec { value: 1e6 * sieve, unit: "ops/s", metric: "rate", ..COPY };
+        let sieve = Spec { id: "cpu.sieve", ..sieve };
+        let builder = Builder::new(Some("s")).measured(&copy).measured(&sieve);
+        let mut record = numbered(builder.build(), id);
+        record.plan.labels.insert("k".into(), id.to_string());
+        for invocation in &mut record.invocations {
+            invocation.ready.versions.insert("library".into(), version.into());
+        }
+        record
+    };
+    let arms = [machine(1.0, 1.0, 1, "1.0"), machine(4.0, 2.0, 2, "2.0")];
+    let by = |name: &str| CompareSettings { normalise_by: Some(name.into()), ..settings() };
+    let finding = compared(&arms, &[], None, &by("cpu.sieve/rate"));
+    let normalised = |series: &str, arm: usize| {
+        let mut results = finding.results.iter();
+        let result = results.find(|result| result.series == series).unwrap();
+        result.arms[arm].as_ref().unwrap().normalised.clone()
+    };
+    let found = normalised("memory.copy/bandwidth", 1).unwrap();
+    assert!((found.value - 0.5).abs() < 0.01, "{found:?}");
+    assert!(found.low().unwrap() < 0.5 && found.high().unwrap() > 0.5, "{found:?}");
+    assert_eq!(normalised("memory.copy/bandwidth", 0), None);
+    assert_eq!(normalised("cpu.sieve/rate", 1), None);
+    let changed = &finding.normalised_by.as_ref().unwrap().changed_versions;
+    assert_eq!(changed, &["library: 1.0 | 2.0"]);
+    assert_eq!(compared(&arms, &[], None, &by("cpu.nothing")).normalised_by, None);
+}
+
+#[test]
 fn what_is_no_price_is_none() {
     for (price, currency) in [
         ("19.95", Some("")),

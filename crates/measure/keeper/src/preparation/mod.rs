@@ -5,7 +5,7 @@
 //! to undo; or to an option with which processes are started (`spawn_options.rs`).
 
 mod action;
-mod cpuset;
+mod control_group;
 mod files;
 mod knob;
 mod knobs;
@@ -16,7 +16,7 @@ mod resolve;
 mod units;
 
 pub use action::Action;
-pub use cpuset::cpuset;
+pub use control_group::{GroupLimit, control_group};
 pub use knob::{Assignment, Knob, Lasts, Resolved, Suffix, Unusable};
 pub use knobs::KNOBS;
 pub use preset::{PRESETS, preset};

@@ -3,10 +3,9 @@
 use plumb_machine::Root;
 use plumb_model::{Preparation, PreparationSlot};
 
-use crate::preparation::cpuset::cpuset;
+use crate::preparation::control_group::{GroupLimit, control_group};
 use crate::preparation::knob::{Knob, Lasts, Resolved, Suffix, Unusable};
 use crate::preparation::knobs::KNOBS;
-use crate::spawn_options::SpawnOption;
 use crate::unchanged::Unchanged;
 
 /// The knob of this name, with what stands behind its dot: `sysctl.vm.swappiness` is `sysctl`, set for
@@ -88,8 +87,11 @@ pub fn check(root: &Root, resolved: &Resolved) -> Result<(), Unchanged> {
             None => Ok(()),
         },
         Resolved::Action(action) => action.check(root),
-        Resolved::Spawn(_, SpawnOption::Cpuset(_)) => cpuset(root, "plumb", "0").map(|_| ()),
-        Resolved::Spawn(..) | Resolved::Medium => Ok(()),
+        Resolved::Spawn(_, option) => match GroupLimit::of(option, "0") {
+            Some(limit) => control_group(root, "plumb", &limit).map(|_| ()),
+            None => Ok(()),
+        },
+        Resolved::Medium => Ok(()),
     }
 }
 

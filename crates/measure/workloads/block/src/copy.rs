@@ -19,6 +19,7 @@ use rustix::fs::{Advice, fadvise};
 use crate::address::Address;
 use crate::client::NbdClient;
 use crate::disk::{RemoteDisk, prepare_process, unmount, write_through};
+use crate::encrypted::EncryptedFolder;
 use crate::nbd::RequestKind;
 use crate::report::{device_metrics, device_terms, lacking, of_device, of_device_names};
 use crate::server::{NbdServer, RequestCounts};
@@ -48,6 +49,11 @@ impl Workload for Copy {
                 "requests",
                 DEVICE_DEPTH as u64,
                 "maximum number of outstanding requests",
+            ),
+            choice(
+                "encryption",
+                &["none", "gocryptfs"],
+                "gocryptfs: encrypts the file at this end (AES-256-GCM, in user space)",
             ),
         ];
         let mut metrics = vec![rate(
@@ -85,17 +91,23 @@ impl Workload for Copy {
         ready.without.push(lacking(access.tunnel).into());
         let mut data = vec![0; size];
         SplitMix64::new(start.seed).fill(&mut data);
+        let is_encrypted = start.text("encryption") == "gocryptfs";
         let target: Box<dyn CopyTarget> = match start.text("method") {
+            "stream" if is_encrypted => {
+                return Err(StartError::unsupported(
+                    "gocryptfs encrypts files, and method=stream has none",
+                    "set method=file, or leave out `encryption`",
+                ));
+            }
             "stream" => Box::new(RawDisk::start(start, size, access)?),
             _ => {
                 prepare_process()?;
-                Box::new(MountedDisk::start(start, size, access)?)
+                Box::new(MountedDisk::start(start, size, access, is_encrypted)?)
             }
         };
-        Ok(StartedWorkload {
-            instance: Box::new(Copying { target, data, tunnel: access.tunnel }),
-            ready,
-        })
+        let helpers = target.helpers();
+        let copying = Copying { target, data, tunnel: access.tunnel, helpers };
+        Ok(StartedWorkload { instance: Box::new(copying), ready })
     }
 }
 
@@ -103,6 +115,11 @@ impl Workload for Copy {
 trait CopyTarget {
     /// The server that holds the disk.
     fn server(&self) -> &NbdServer;
+
+    /// The processes that work for it.
+    fn helpers(&self) -> Vec<u32> {
+        self.server().helpers().to_vec()
+    }
 
     /// Copies them, until they have reached the disk.
     fn copy(&mut self, data: &[u8]) -> Result<(), Failure>;
@@ -116,12 +133,19 @@ struct MountedDisk {
     folder: PathBuf,
     /// Where the copy goes.
     file: PathBuf,
+    /// What encrypts the copy, if anything does.
+    encrypted: Option<EncryptedFolder>,
     // Dropped after it was unmounted.
     disk: RemoteDisk,
 }
 
 impl MountedDisk {
-    fn start(start: &Start, size: usize, access: Access) -> Result<Self, StartError> {
+    fn start(
+        start: &Start,
+        size: usize,
+        access: Access,
+        is_encrypted: bool,
+    ) -> Result<Self, StartError> {
         let disk = RemoteDisk::start(start, ROOM.0 * size + ROOM.1, access)?;
         // mkfs would otherwise discard and zero large parts of the disk over the slow link.
         let lazily = "nodiscard,lazy_itable_init=1,lazy_journal_init=1";
@@ -133,7 +157,15 @@ impl MountedDisk {
         // Without the kernel's background zeroing of inode tables, which would run next to the copies.
         mount.args(["-t", "ext4", "-o", "noinit_itable", "--"]).arg(disk.node()).arg(&folder);
         run(&mut mount, &[])?;
-        Ok(Self { file: folder.join("copy"), folder, disk })
+        let file = folder.join("copy");
+        // It is made whole before anything can fail: what was mounted is unmounted again.
+        let mut made = Self { folder, file, encrypted: None, disk };
+        if is_encrypted {
+            let encrypted = EncryptedFolder::over(start, &made.folder)?;
+            made.file = encrypted.path().join("copy");
+            made.encrypted = Some(encrypted);
+        }
+        Ok(made)
     }
 }
 
@@ -142,9 +174,20 @@ impl CopyTarget for MountedDisk {
         &self.disk.server
     }
 
+    fn helpers(&self) -> Vec<u32> {
+        let mut helpers = self.disk.server.helpers().to_vec();
+        helpers.extend(self.encrypted.as_ref().map(EncryptedFolder::pid));
+        helpers
+    }
+
     fn copy(&mut self, data: &[u8]) -> Result<(), Failure> {
         write_through(&self.file, data)
-            .map_err(|error| Failure::io("copying to the remote disk", &error))
+            .map_err(|error| Failure::io("copying to the remote disk", &error))?;
+        match self.encrypted {
+            // FUSE does not pass on that a whole filesystem is to be synced.
+            Some(_) => sync_filesystem(&self.folder),
+            None => Ok(()),
+        }
     }
 
     fn put_back(&mut self, data: &[u8]) -> Result<(), Failure> {
@@ -166,6 +209,7 @@ impl Drop for MountedDisk {
     fn drop(&mut self) {
         // Unmounting writes what is dirty: over the slow link it would take as long as a copy.
         self.disk.server.link(false);
+        self.encrypted = None;
         unmount(&self.folder).ok();
         fs::remove_dir(&self.folder).ok();
     }
@@ -229,6 +273,7 @@ struct Copying {
     target: Box<dyn CopyTarget>,
     data: Vec<u8>,
     tunnel: TunnelKind,
+    helpers: Vec<u32>,
 }
 
 impl Copying {
@@ -273,6 +318,6 @@ impl Instance for Copying {
     }
 
     fn helpers(&self) -> &[u32] {
-        self.target.server().helpers()
+        &self.helpers
     }
 }

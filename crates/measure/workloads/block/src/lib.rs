@@ -10,6 +10,7 @@ mod address;
 mod client;
 mod copy;
 mod disk;
+mod encrypted;
 mod mkfs;
 mod nbd;
 mod queue;

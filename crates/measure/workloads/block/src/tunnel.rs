@@ -3,35 +3,28 @@
 //! A client of NBD connects to the socket of ssh; ssh talks to sshd through a relay, which is the link; sshd connects to
 //! the server.
 
-use std::fs::{self, File};
+use std::fs;
 use std::net::Ipv4Addr;
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Stdio};
-use std::thread::sleep;
-use std::time::{Duration, Instant};
 
 use plumb_protocol::{Failure, Start, StartError};
 use plumb_workload_kit::processes::{cpu_ns, descendants};
 use plumb_workload_kit::ssh::{
-    KNOWN_HOSTS, Listening, Serves, SshClient, SshTools, Sshd, UserAccount, last_line,
+    KNOWN_HOSTS, Listening, OtherPrograms, Serves, SshClient, SshForward, SshTools, Sshd,
+    UserAccount,
 };
 
 use crate::relay::{NbdRelay, RelayedBytes};
 use crate::settings::{Access, fresh_path};
 
-/// It is there within this time, or not at all.
-const READY_TIMEOUT: Duration = Duration::from_secs(20);
-/// How often it is looked at.
-const STEP: Duration = Duration::from_millis(2);
-
 /// A tunnel that is there; dropping it takes it away.
 #[derive(Debug)]
 pub struct Tunnel {
     socket: PathBuf,
-    ssh: Child,
+    _ssh: SshForward,
     relay: NbdRelay,
-    sshd: Sshd,
+    _sshd: Sshd,
     /// The processes of both ends.
     ends: Vec<u32>,
 }
@@ -47,7 +40,7 @@ impl Tunnel {
         access: Access,
         is_compressed: bool,
     ) -> Result<Self, StartError> {
-        let tools = SshTools::find()?;
+        let tools = SshTools::find(OtherPrograms::default())?;
         let account = UserAccount::current()?;
         let serves = (Serves::Forwarding, &Listening::default());
         let sshd = Sshd::start(Path::new(&start.scratch), &tools, &account, serves)?;
@@ -63,32 +56,11 @@ impl Tunnel {
         };
         let socket = fresh_path(start, "nbd-ssh");
         let forward = format!("{}:{}", escaped(&socket), escaped(server));
-        let log = client.folder.join("ssh.log");
-        let file = File::create(&log).map_err(|error| Failure::io("creating ssh's log", &error))?;
-        let mut command = client.command(&["-N", "-o", "ExitOnForwardFailure=yes", "-L", &forward]);
-        command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(file);
-        let ssh = command.spawn().map_err(|error| Failure::io("starting ssh", &error))?;
-        let mut tunnel = Self { socket, ssh, relay, sshd, ends: Vec::new() };
-        tunnel.wait_until_there(&log)?;
-        tunnel.ends = descendants(tunnel.sshd.pid());
-        tunnel.ends.push(tunnel.ssh.id());
-        Ok(tunnel)
-    }
-
-    fn wait_until_there(&mut self, log: &Path) -> Result<(), Failure> {
-        let begun = Instant::now();
-        while UnixStream::connect(&self.socket).is_err() {
-            let ended = !matches!(self.ssh.try_wait(), Ok(None));
-            if ended || begun.elapsed() > READY_TIMEOUT {
-                return Err(Failure(format!(
-                    "the ssh tunnel did not start; client: {}; server: {}",
-                    last_line(log),
-                    last_line(&self.sshd.folder().join("sshd.log"))
-                )));
-            }
-            sleep(STEP);
-        }
-        Ok(())
+        let is_there = || UnixStream::connect(&socket).is_ok();
+        let ssh = SshForward::start(&client, &forward, is_there)?;
+        let mut ends = descendants(sshd.pid());
+        ends.push(ssh.pid());
+        Ok(Self { socket, _ssh: ssh, relay, _sshd: sshd, ends })
     }
 
     /// Where clients connect.
@@ -119,9 +91,6 @@ impl Tunnel {
 
 impl Drop for Tunnel {
     fn drop(&mut self) {
-        // Both fail only when it has ended already.
-        self.ssh.kill().ok();
-        self.ssh.wait().ok();
         fs::remove_file(&self.socket).ok();
     }
 }

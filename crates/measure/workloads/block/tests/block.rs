@@ -356,5 +356,11 @@ fn a_copy_is_compared_and_a_stream_costs_no_more_than_its_bytes() {
     assert!(value("up_bytes") > f64::from(1 << 20), "{}", value("up_bytes"));
     assert!(value("flushes") >= 1.0);
     drop(file);
+    let settings = [("size", "1MiB"), ("encryption", "gocryptfs")];
+    let mut encrypted = try_point(dir.path(), "block.copy", &settings).unwrap();
+    assert_eq!(encrypted.instance.helpers().len(), 1, "gocryptfs works for it");
+    let (_, value) = last(&mut encrypted, &[1, 1]);
+    assert!(value("up_bytes") > f64::from(1 << 20), "{}", value("up_bytes"));
+    drop(encrypted);
     assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 0);
 }

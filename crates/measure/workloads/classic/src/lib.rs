@@ -25,6 +25,8 @@ mod ping;
 mod runs;
 mod servers;
 mod sockperf;
+mod sshdd;
+mod stime;
 mod stream;
 mod stressng;
 mod sysbench;
@@ -65,5 +67,7 @@ pub const ALL: &[&dyn Workload] = &[
     &Classic(sockperf::Sockperf),
     &Classic(ping::Ping),
     &Classic(openssl::Openssl),
+    &stime::STime,
+    &sshdd::SshDd,
     &Classic(nbdkit::Nbdkit),
 ];

@@ -25,7 +25,7 @@ pub(crate) enum Listens {
     Udp,
 }
 
-/// Starts a server with these words, of which `PORT` is replaced, and waits until it listens; it is told to clients as `port`.
+/// Starts a server with these words, in which `PORT` is replaced, and waits until it listens; it is told to clients as `port`.
 ///
 /// # Errors
 /// When it does not.
@@ -40,7 +40,7 @@ pub(crate) fn start(
         let port = free_port(listens)?;
         let text = port.to_string();
         let child = Command::new(path)
-            .args(words.iter().map(|word| if *word == "PORT" { &text } else { *word }))
+            .args(words.iter().map(|word| word.replace("PORT", &text)))
             .stdin(Stdio::null())
             .stdout(Stdio::null())
             .stderr(Stdio::null())

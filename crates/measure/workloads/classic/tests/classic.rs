@@ -133,6 +133,32 @@ fn openssl_encrypts_with_and_without_its_widest_instructions() {
 }
 
 #[test]
+fn s_time_counts_handshakes_and_says_whether_they_resume() {
+    for mode in ["full", "resumed"] {
+        let scratch = tempfile::tempdir().unwrap();
+        let settings = [("mode", mode), ("seconds", "1")];
+        let mut point = TestPoint::new(ALL, "classic.stime", &settings).in_folder(scratch.path());
+        point.serve().unwrap();
+        let taken = samples(&mut point.started(), &[1]);
+        assert_within(mode, taken.values["rate"][0], 50.0..100_000.0);
+        point.clean();
+        assert_eq!(std::fs::read_dir(scratch.path()).unwrap().count(), 0, "a key is left");
+    }
+}
+
+#[test]
+fn dd_through_ssh_has_its_login_taken_out() {
+    let scratch = tempfile::tempdir().unwrap();
+    let settings = [("size", "256MiB")];
+    let mut point = TestPoint::new(ALL, "classic.sshdd", &settings).in_folder(scratch.path());
+    point.prepare().unwrap();
+    let taken = samples(&mut point.started(), &[1]);
+    assert_within("bytes per second", taken.values["throughput"][0], 10e6..100e9);
+    point.clean();
+    assert_eq!(std::fs::read_dir(scratch.path()).unwrap().count(), 0, "keys are left");
+}
+
+#[test]
 fn iperf3_finds_its_server_and_leaves_none() {
     let mut point = TestPoint::new(ALL, "classic.iperf3", &[]);
     assert!(refusal("without a server", point.try_start()).contains("no port"));

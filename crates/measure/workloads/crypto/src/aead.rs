@@ -93,7 +93,9 @@ impl Workload for Aead {
         };
         provider.describe(&[crate_name], &start.facts, &mut ready);
         let amounts = [("throughput", bytes), ("operations", 1)];
-        started(start, ready, &amounts, move |thread| work.member(provider, thread))
+        started(start, provider, ready, &amounts, move |provider, thread| {
+            work.member(provider, thread)
+        })
     }
 }
 

@@ -67,7 +67,7 @@ impl Workload for Agree {
         let crates: &[&str] =
             if group == Group::Hybrid { &["ml-kem", "ring"] } else { &["ml-kem"] };
         provider.describe(crates, &start.facts, &mut ready);
-        started(start, ready, &[("operations", 1)], move |_| {
+        started(start, provider, ready, &[("operations", 1)], move |provider, _| {
             let mut agreement = agreement(provider, group)?;
             agreement.agree()?;
             Ok(Box::new(Agreements(agreement)) as Box<dyn Member>)

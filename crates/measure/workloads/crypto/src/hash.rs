@@ -60,7 +60,7 @@ impl Workload for Hashing {
         provider.describe(&[crate_name], &start.facts, &mut ready);
         let amounts = [("throughput", start.integer("bytes")), ("operations", 1)];
         let owned = start.clone();
-        started(start, ready, &amounts, move |thread| {
+        started(start, provider, ready, &amounts, move |provider, thread| {
             let make = |_: &[u8]| digester(provider, known.algorithm);
             let member = Digesting::new(&owned, thread, known, &make)?;
             Ok(Box::new(member) as Box<dyn Member>)

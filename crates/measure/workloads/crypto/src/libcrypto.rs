@@ -5,6 +5,7 @@
 //! handlers, which must not be unmapped before they run.
 #![expect(unsafe_code, reason = "libcrypto has a C interface")]
 
+mod argon2id;
 mod functions;
 mod keys;
 mod primitives;
@@ -18,6 +19,7 @@ use plumb_protocol::{Failure, StartError};
 use functions::{Functions, OsslParameter, TEXT_PARAMETER, UNMODIFIED, done, length};
 use keys::KeyContext;
 
+pub(crate) use argon2id::Argon2idSettings;
 pub(crate) use keys::{KeyGenerator, KeyPair, SignContext};
 pub(crate) use primitives::{CipherContext, Direction, HashFunction, MacContext};
 

@@ -58,7 +58,7 @@ impl Workload for MessageAuthentication {
         provider.describe(&["hmac", "sha1", "sha2"], &start.facts, &mut ready);
         let amounts = [("throughput", start.integer("bytes")), ("operations", 1)];
         let owned = start.clone();
-        started(start, ready, &amounts, move |thread| {
+        started(start, provider, ready, &amounts, move |provider, thread| {
             let make = |key: &[u8]| digester(provider, known.algorithm, key);
             let member = Digesting::new(&owned, thread, known, &make)?;
             Ok(Box::new(member) as Box<dyn Member>)

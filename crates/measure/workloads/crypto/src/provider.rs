@@ -102,13 +102,30 @@ impl Provider {
         }
     }
 
-    /// The error of an algorithm that this provider does not have; `others` have it.
-    pub(super) fn lacks(self, algorithm: &str, others: &str) -> StartError {
-        let which = match self {
+    /// The name with the version, for people.
+    pub(super) fn title(self) -> String {
+        match self {
             Self::Ring => format!("ring {}", version_of("ring")),
             Self::RustCrypto => "RustCrypto as built into plumb".to_owned(),
             Self::System(library) => format!("libcrypto {}", library.version()),
+        }
+    }
+
+    /// The providers that could do the same work without being asked; none for the system's library, which somebody
+    /// asked for.
+    pub(super) fn others(self) -> Vec<Self> {
+        let built_in = match self {
+            Self::Ring => Self::RustCrypto,
+            Self::RustCrypto => Self::Ring,
+            Self::System(_) => return Vec::new(),
         };
+        let system = Libcrypto::load("", true).ok().map(Self::System);
+        system.into_iter().chain([built_in]).collect()
+    }
+
+    /// The error of an algorithm that this provider does not have; `others` have it.
+    pub(super) fn lacks(self, algorithm: &str, others: &str) -> StartError {
+        let which = self.title();
         StartError::unsupported(format!("{which} has no {algorithm}"), format!("set {others}"))
     }
 

@@ -50,7 +50,7 @@ impl Workload for RandomNumbers {
         provider.describe(&["chacha20"], &start.facts, &mut ready);
         let bytes = start.size("bytes");
         let amounts = [("throughput", bytes as u64), ("operations", 1)];
-        started(start, ready, &amounts, move |_| {
+        started(start, provider, ready, &amounts, move |provider, _| {
             Ok(Box::new(Requests { generator: generator(provider)?, buffer: vec![0; bytes] })
                 as Box<dyn Member>)
         })

@@ -60,7 +60,7 @@ impl Workload for Sign {
         let mut ready = Ready::default();
         provider.describe(&[], &start.facts, &mut ready);
         let verifies = start.text("operation") == "verify";
-        started(start, ready, &[("operations", 1)], move |_| {
+        started(start, provider, ready, &[("operations", 1)], move |provider, _| {
             let mut signer = signer(provider, &algorithm)?;
             let known = published(&algorithm);
             signer.verify(known.message, known.signature)?;

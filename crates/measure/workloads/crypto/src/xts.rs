@@ -69,7 +69,7 @@ impl Workload for Xts {
         };
         let seed = start.seed;
         let amounts = [("throughput", bytes), ("operations", 1)];
-        started(start, ready, &amounts, move |thread| {
+        started(start, provider, ready, &amounts, move |provider, thread| {
             let make = |key: &[u8], direction| sectors(provider, is_large, key, direction);
             check_known_answer(if is_large { &LARGE } else { &SMALL }, &make)?;
             let mut random = SplitMix64::new(seed.wrapping_add(thread as u64));

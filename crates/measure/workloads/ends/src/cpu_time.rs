@@ -107,6 +107,8 @@ fn teller(
 #[derive(Debug)]
 pub struct CpuTimes {
     far: Far,
+    /// Processes of one thread that work for the server, on this machine.
+    far_helpers: Vec<u32>,
     /// Processes of one thread that work for this one.
     helpers: Vec<u32>,
     /// Whether processes that this one has started, and that have ended, count as well.
@@ -124,8 +126,6 @@ enum Far {
     Unknown,
     /// The kernel: its process runs here.
     Here(libc::clockid_t),
-    /// The kernel, of several processes of one thread.
-    Processes(Vec<u32>),
     /// The kernel, of a server here together with its processes that have ended, to the clock tick.
     WithChildren(u32),
     /// It tells it.
@@ -160,14 +160,20 @@ impl CpuTimes {
                 ),
             (None, None) => Far::Unknown,
         };
-        Self { far, helpers: Vec::new(), with_children: false, begun_ns: [0; 2], note }
+        Self {
+            far,
+            far_helpers: Vec::new(),
+            helpers: Vec::new(),
+            with_children: false,
+            begun_ns: [0; 2],
+            note,
+        }
     }
 
-    /// With what these processes of one thread take: at this end, and of a server on this machine.
+    /// With the CPU time of these processes of one thread: at this end, and of a server on this machine.
     #[must_use]
     pub fn and_of(self, near: Vec<u32>, far: Vec<u32>) -> Self {
-        let far = if far.is_empty() { self.far } else { Far::Processes(far) };
-        Self { far, helpers: near, ..self }
+        Self { helpers: near, far_helpers: far, ..self }
     }
 
     /// With processes that this one and the server start for each unit of work, once they have ended. Without a server on
@@ -178,6 +184,10 @@ impl CpuTimes {
         Self { far, with_children: true, ..self }
     }
 
+    fn far_ns(&mut self) -> Result<u64, Failure> {
+        Ok(self.far.now_ns()? + sum_of(&self.far_helpers))
+    }
+
     fn near_ns(&self) -> u64 {
         let children = if self.with_children { children_ns() } else { 0 };
         cpu_time_ns() + sum_of(&self.helpers) + children
@@ -186,7 +196,7 @@ impl CpuTimes {
     /// How many of [`NAMES`] have no value, from the first on.
     #[must_use]
     pub fn lacking(&self) -> usize {
-        usize::from(matches!(self.far, Far::Unknown))
+        usize::from(matches!(self.far, Far::Unknown) && self.far_helpers.is_empty())
     }
 
     /// Why there is no value of the server that should have one.
@@ -205,7 +215,7 @@ impl CpuTimes {
     /// # Errors
     /// When the server does not answer.
     pub fn begin(&mut self) -> Result<(), Failure> {
-        let far = self.far.now_ns()?;
+        let far = self.far_ns()?;
         self.begun_ns = [far, self.near_ns()];
         Ok(())
     }
@@ -217,7 +227,7 @@ impl CpuTimes {
     #[expect(clippy::cast_precision_loss, reason = "times and amounts stay far below 2^53")]
     pub fn of_each(&mut self, units: u64) -> Result<[f64; 2], Failure> {
         let near = self.near_ns();
-        let far = self.far.now_ns()?;
+        let far = self.far_ns()?;
         let since = [far, near].into_iter().zip(self.begun_ns);
         let mut of_each = [0.0; 2];
         for (of_end, (now, begun)) in of_each.iter_mut().zip(since) {
@@ -232,7 +242,6 @@ impl Far {
         let now = match self {
             Self::Unknown => Ok(0),
             Self::Here(clock) => time_of(*clock),
-            Self::Processes(all) => Ok(sum_of(all)),
             Self::WithChildren(process) => {
                 wait_for_children(*process);
                 with_children_ns(*process)

@@ -3,6 +3,8 @@
 //! A stream carries frames: a length (8 bytes, little-endian) and that many bytes. The receiver
 //! answers each frame with the number of bytes that it took in (8 bytes, little-endian).
 //!
+//! The other way, the receiver asks for bytes by a header with [`WANTED`], and counts those that come.
+//!
 //! A sample is one frame on every stream, from the first byte sent to the last answer received, with
 //! nothing under way before or after. Samples that overlapped would hide their borders, but would
 //! lend each other the bytes that lie in buffers: on a busy machine most of them then look faster
@@ -13,6 +15,9 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
 
 use plumb_protocol::{Failure, Instance};
+
+/// The bit of a header that asks the other end to send so many bytes.
+pub const WANTED: u64 = 1 << 63;
 
 /// A sample has at least this many blocks per stream.
 const LEAST_BLOCKS: u64 = 16;
@@ -27,20 +32,37 @@ pub fn shortest_sample_ns(least_ns: u64, round_trip_ns: u64) -> u64 {
     least_ns.max(round_trip_ns.saturating_mul(LEAST_ROUND_TRIPS))
 }
 
-/// Takes frames in and answers each with its count, until the stream ends.
+/// Takes frames in and answers each with its count, until the stream ends. If a header asks for bytes instead, it sends them,
+/// from the buffer.
 ///
 /// # Errors
 /// When reading or answering fails, or the stream ends within a frame.
 pub fn receive(mut from: impl Read, mut to: impl Write, buffer: &mut [u8]) -> io::Result<()> {
-    while let Some(length) = next_header(&mut from)? {
-        let counted = take_in(&mut from, length, buffer)?;
-        to.write_all(&counted.to_le_bytes())?;
-        to.flush()?;
-        if counted < length {
-            return Err(io::ErrorKind::UnexpectedEof.into());
+    while let Some(header) = next_header(&mut from)? {
+        match header & WANTED {
+            0 => {
+                let counted = take_in(&mut from, header, buffer)?;
+                to.write_all(&counted.to_le_bytes())?;
+                to.flush()?;
+                if counted < header {
+                    return Err(io::ErrorKind::UnexpectedEof.into());
+                }
+            }
+            _ => send_wanted(&mut to, header & !WANTED, buffer)?,
         }
     }
     Ok(())
+}
+
+/// Sends so many bytes of a buffer over and over.
+fn send_wanted(to: &mut impl Write, length: u64, buffer: &[u8]) -> io::Result<()> {
+    let mut left = length;
+    while left > 0 {
+        let some = usize::try_from(left).unwrap_or(usize::MAX).min(buffer.len());
+        to.write_all(&buffer[..some])?;
+        left -= some as u64;
+    }
+    to.flush()
 }
 
 /// The length of the next frame; none when the stream has ended.
@@ -136,6 +158,41 @@ impl Carry for FramedStream {
             return Ok(());
         }
         Err(Failure(format!("{length} bytes were sent, but the receiver counted {counted}")))
+    }
+}
+
+/// The receiving end of one stream, whose far end sends what it is asked for.
+pub struct WantedStream {
+    to: Box<dyn Write + Send>,
+    data: Box<dyn Read + Send>,
+    block: u64,
+    buffer: Vec<u8>,
+}
+
+impl WantedStream {
+    /// A stream that asks in `to` for blocks of so many bytes, which come from `data`; `buffer` takes them in.
+    pub fn new(
+        to: impl Write + Send + 'static,
+        data: impl Read + Send + 'static,
+        block: u64,
+        buffer: Vec<u8>,
+    ) -> Self {
+        Self { to: Box::new(to), data: Box::new(data), block, buffer }
+    }
+}
+
+impl Carry for WantedStream {
+    fn carry(&mut self, blocks: u64) -> Result<(), Failure> {
+        let length = blocks * self.block;
+        let asked = self.to.write_all(&(WANTED | length).to_le_bytes());
+        let counted = asked
+            .and_then(|()| self.to.flush())
+            .and_then(|()| take_in(&mut self.data, length, &mut self.buffer))
+            .map_err(|error| Failure::io("the sender does not answer", &error))?;
+        if counted == length {
+            return Ok(());
+        }
+        Err(Failure(format!("asked for {length} bytes, but the sender ended after {counted}")))
     }
 }
 
@@ -287,7 +344,7 @@ impl<G> Drop for FramedStreams<G> {
 
 #[cfg(test)]
 mod tests {
-    use super::{FramedStream, FramedStreams, receive, shortest_sample_ns};
+    use super::{FramedStream, FramedStreams, WantedStream, receive, shortest_sample_ns};
     use plumb_protocol::Instance;
     use std::io::{PipeReader, PipeWriter, Read, Write, pipe};
     use std::thread;
@@ -324,6 +381,20 @@ mod tests {
         let mut counted =
             FramedStreams::new(honest(), vec![honest(), honest()], Vec::new(), 0, ()).unwrap();
         for k in [1, 500, 3] {
+            counted.run(k).unwrap();
+        }
+    }
+
+    #[test]
+    fn bytes_that_are_asked_for_are_counted_at_this_end() {
+        let far = |length: usize| {
+            let (there, to) = pipe().unwrap();
+            let (data, back) = pipe().unwrap();
+            thread::spawn(move || receive(there, back, &mut vec![7; length]).unwrap());
+            WantedStream::new(to, data, 1000, vec![0; 300])
+        };
+        let mut counted = FramedStreams::new(far(300), Vec::new(), Vec::new(), 0, ()).unwrap();
+        for k in [3, 500, 1] {
             counted.run(k).unwrap();
         }
     }

@@ -11,6 +11,7 @@ pub mod filesystem;
 pub mod folder;
 pub mod framed_stream;
 pub mod keys;
+mod library_functions;
 pub mod limits;
 pub mod link;
 pub mod loop_device;

@@ -18,6 +18,7 @@ mod stream;
 mod tally;
 mod tcp;
 mod tcp_info;
+mod tunnel;
 mod udp;
 mod web_stream;
 

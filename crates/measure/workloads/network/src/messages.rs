@@ -23,6 +23,7 @@ use rustix::net::{RecvFlags, SendFlags, Shutdown, recv, recvfrom, send, sendto, 
 use rustix::time::Timespec;
 
 use crate::requests::{Exchange, receive_or_wait};
+use crate::tunnel::RequestTunnel;
 use plumb_workload_ends::token::{ClientToken, TOKEN};
 
 /// Bytes of a number.
@@ -148,6 +149,8 @@ pub(crate) struct Messages {
     filled: usize,
     /// How long a call waits for it.
     patience: Duration,
+    /// What carries the connection; ends after it.
+    tunnel: Option<RequestTunnel>,
 }
 
 impl Messages {
@@ -177,7 +180,20 @@ impl Messages {
         let mut request = vec![0; request];
         request[..TOKEN].copy_from_slice(token);
         let answer = vec![0; answer];
-        Ok(Self { socket, request, answer, unsent: 0, filled: 0, patience: Duration::ZERO })
+        Ok(Self {
+            socket,
+            request,
+            answer,
+            unsent: 0,
+            filled: 0,
+            patience: Duration::ZERO,
+            tunnel: None,
+        })
+    }
+
+    /// Keeps the tunnel of the connection as long as this is used.
+    pub(crate) fn keep(&mut self, tunnel: RequestTunnel) {
+        self.tunnel = Some(tunnel);
     }
 
     /// The number of the next answer; none if no more of it has come.

@@ -259,6 +259,12 @@ impl<E: Exchange> NumberedRequests<E> {
         Self { cpus: Some(cpus), ..self }
     }
 
+    /// With these processes that work for it, next to its server.
+    pub(crate) fn with_helpers(mut self, helpers: Vec<u32>) -> Self {
+        self.helpers.extend(helpers);
+        self
+    }
+
     /// With so many under way at a time in a closed loop.
     pub(crate) fn with_depth(self, depth: u64) -> Self {
         Self { depth, ..self }

@@ -1,5 +1,6 @@
 //! `network.rr`: requests and their answers, one after the other or at a rate.
 
+use std::collections::BTreeMap;
 use std::net::SocketAddr;
 
 use plumb_model::{AuditClass, CurveKind, Description, Parameter, Ready, Role, Value};
@@ -19,6 +20,7 @@ use crate::messages::{
 use crate::requests::{
     Exchange, NumberedRequests, PROBE, Patience, in_time, lost, open_loop, quiet_ns,
 };
+use crate::tunnel::{self, RequestTunnel};
 use plumb_workload_ends::server::TcpServer;
 use plumb_workload_ends::token;
 
@@ -64,7 +66,15 @@ impl Workload for Rr {
 
     fn start_server(&self, start: &Start) -> Result<(Ready, Box<dyn Held>), StartError> {
         let settings = RequestSettings::read(start)?;
-        let address = path::enter(start, End::Far)?;
+        let (address, tunnel) = match settings.is_tunnelled {
+            true => {
+                settings.check_tunnel(start)?;
+                // sshd asks which user runs it.
+                let address = path::enter_as_user(start, End::Far)?;
+                (address, Some(tunnel::serve(start, address)?))
+            }
+            false => (path::enter(start, End::Far)?, None),
+        };
         let token = token::fresh()?;
         let sizes = settings.sizes;
         let failed = |error| Failure::io(format!("listening on {address}"), &error);
@@ -82,8 +92,16 @@ impl Workload for Rr {
             }
         };
         let (words, teller) = cpu_time::told(start)?;
-        let endpoints = token::words(address, token).into_iter().chain(words).collect();
-        Ok((Ready { endpoints, ..Ready::default() }, Box::new((held, teller))))
+        let (of_tunnel, tunnel) = tunnel.unzip();
+        let of_tunnel = of_tunnel.unwrap_or_default();
+        let endpoints =
+            token::words(address, token).into_iter().chain(words).chain(of_tunnel).collect();
+        let tunnel: Box<dyn Held> = match tunnel {
+            Some(sshd) => Box::new(sshd),
+            None => Box::new(()),
+        };
+        // The tunnel ends before the server of the requests.
+        Ok((Ready { endpoints, ..Ready::default() }, Box::new(((tunnel, held), teller))))
     }
 
     #[expect(clippy::cast_precision_loss, reason = "a rate that can be kept is far below 2^53")]
@@ -91,6 +109,11 @@ impl Workload for Rr {
         let settings = RequestSettings::read(start)?;
         let (address, token) = token::told(start)?;
         path::enter(start, End::Near)?;
+        let tunnel = match settings.is_tunnelled {
+            true => Some(RequestTunnel::open(start, address)?),
+            false => None,
+        };
+        let address = tunnel.as_ref().map_or(address, |tunnel| tunnel.address);
         let mut messages = Messages::open(settings.transport, address, &token, settings.sizes)
             .map_err(|error| Failure::io(format!("connecting to {address}"), &error))?;
         if start.far_address().is_some() {
@@ -108,6 +131,16 @@ impl Workload for Rr {
             );
         }
         let mut cpus = CpuTimes::of(start);
+        let mut versions = BTreeMap::new();
+        let mut helpers = Vec::new();
+        if let Some(tunnel) = tunnel {
+            helpers.push(tunnel.near());
+            helpers.extend(&tunnel.far);
+            cpus = cpus.and_of(vec![tunnel.near()], tunnel.far.clone());
+            versions.insert("openssh".to_owned(), tunnel.version.clone());
+            notes.push("through a port that ssh forwards (ssh -L)".to_owned());
+            messages.keep(tunnel);
+        }
         notes.extend(cpus.note());
         let without = cpu_time::NAMES[..cpus.lacking()].iter().map(ToString::to_string).collect();
         let instance = NumberedRequests::new(
@@ -119,8 +152,9 @@ impl Workload for Rr {
             },
             start,
         )
-        .with_cpus(cpus);
-        let ready = Ready { notes, without, ..Ready::default() };
+        .with_cpus(cpus)
+        .with_helpers(helpers);
+        let ready = Ready { notes, without, versions, ..Ready::default() };
         Ok(StartedWorkload { instance: Box::new(instance), ready })
     }
 }
@@ -167,6 +201,11 @@ fn parameters() -> Vec<Parameter> {
             &["poisson", "fixed"],
             "at a rate, due times are random (Poisson) or equally spaced",
         ),
+        choice(
+            "tunnel",
+            &["none", "ssh"],
+            "ssh: through a port that the installed OpenSSH forwards (ssh -L)",
+        ),
     ];
     all.extend(path::parameters());
     all
@@ -178,6 +217,7 @@ struct RequestSettings {
     sizes: [usize; 2],
     rate: Option<u64>,
     arrivals: Arrivals,
+    is_tunnelled: bool,
 }
 
 impl RequestSettings {
@@ -196,6 +236,24 @@ impl RequestSettings {
                 "fixed" => Arrivals::Fixed,
                 _ => Arrivals::Poisson,
             },
+            is_tunnelled: start.text("tunnel") == "ssh",
         })
+    }
+
+    /// Whether ssh can carry these requests.
+    fn check_tunnel(&self, start: &Start) -> Result<(), StartError> {
+        if self.transport == MessageTransport::Udp {
+            return Err(StartError::unsupported(
+                "ssh forwards TCP connections alone",
+                "set transport=tcp, or tunnel=none",
+            ));
+        }
+        if start.far_address().is_some() {
+            return Err(StartError::unsupported(
+                "plumb makes a tunnel only on this machine, but --to selects another one",
+                "leave out `tunnel` or --to; `path=veth` has two ends on this machine",
+            ));
+        }
+        Ok(())
     }
 }

@@ -288,6 +288,44 @@ fn a_rate_is_kept_and_a_path_adds_its_delay() {
     });
 }
 
+/// The median latency of a point's requests, in milliseconds.
+fn median_latency(started: &mut StartedWorkload) -> f64 {
+    let _ = samples(started, &[100, 300]);
+    median(latencies(started, 2))
+}
+
+#[test]
+fn a_tunnel_carries_requests_over_a_path_and_costs_time() {
+    let _alone = alone();
+    for path in [&[][..], &[("path", "veth"), ("rtt", "5ms")]] {
+        let scratch = tempfile::tempdir().unwrap();
+        let settings: Vec<_> = path.iter().copied().chain([("tunnel", "ssh")]).collect();
+        let mut point = TestPoint::new(ALL, "network.rr", &settings).in_folder(scratch.path());
+        point.prepare().unwrap_or_else(|error| panic!("{error:?}"));
+        point.serve().unwrap_or_else(|error| panic!("{error:?}"));
+        let mut started = point.started();
+        assert!(started.ready.versions["openssh"].contains("OpenSSH"), "{:?}", started.ready);
+        assert!(started.instance.helpers().len() >= 3, "server, ssh and sshd");
+        let tunnelled = median_latency(&mut started);
+        drop(started);
+        point.clean();
+        assert_eq!(std::fs::read_dir(scratch.path()).unwrap().count(), 0, "keys are left");
+        let direct = median_latency(&mut rr(path).started());
+        assert!(tunnelled > direct, "{path:?}: {tunnelled} and {direct} ms");
+        assert!(path.is_empty() || tunnelled > 5.0, "{tunnelled} ms");
+    }
+}
+
+#[test]
+fn a_tunnel_that_can_not_be_is_refused() {
+    let mut point = TestPoint::new(ALL, "network.rr", &[("tunnel", "ssh"), ("transport", "udp")]);
+    let Err(StartError::Unsupported { why, fix }) = point.serve() else {
+        panic!("ssh forwards datagrams");
+    };
+    assert_eq!(why, "ssh forwards TCP connections alone");
+    assert!(fix.contains("transport=tcp"), "{fix}");
+}
+
 #[test]
 fn requests_that_the_path_loses_are_counted() {
     let path = [("path", "veth"), ("loss", "10%"), ("transport", "udp"), ("rate", "2k/s")];

@@ -1,6 +1,5 @@
 //! `ssh.copy`: files copied over ssh by the installed scp, sftp or rsync, from the start of the program to its end.
 
-use std::collections::BTreeMap;
 use std::fs::{self, File};
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
@@ -25,6 +24,7 @@ use plumb_workload_path::{self as path, End};
 
 use crate::cipher::{CIPHERS, DEFAULT, cpu_metric};
 use crate::fixture;
+use crate::parts::{OF_SESSION, of_session, possible, same, words};
 
 /// The name under which a server elsewhere reports its folder.
 const FAR_FOLDER: &str = "far.files";
@@ -51,7 +51,7 @@ impl Workload for SshCopy {
             ],
             requirements: fixture::requirements(),
             roles: vec![Role::Workload, Role::Server],
-            fixture: Some(path::PARAMETERS.map(str::to_owned).to_vec()),
+            fixture: Some(fixture::shared_parameters()),
             audit_class: Some(AuditClass::Scheduler),
             sample_is: SampleIs::Process,
             timeout_s: Some(LONG_TIMEOUT_S),
@@ -126,54 +126,29 @@ fn parameters() -> Vec<Parameter> {
             "yes: a copy ends when the receiving filesystem has written everything (syncfs)",
         ),
     ];
-    all.extend(path::parameters());
+    all.push(fixture::compression());
+    all.extend(fixture::parameters());
     all
 }
 
 /// What may limit a copy.
 fn bottlenecks() -> Vec<PossibleBottleneck> {
-    // The path as this workload has it, and without its limits of bandwidth.
-    let of_path = |without: &[&str]| -> Vec<(String, String)> {
-        path::PARAMETERS
-            .iter()
-            .filter(|name| !without.contains(name))
-            .map(|name| ((*name).to_owned(), format!("${name}")))
-            .collect()
-    };
-    let possible = |name: &str, workload: &str, settings: &[(&str, &str)]| PossibleBottleneck {
-        name: name.to_owned(),
-        workload: workload.to_owned(),
-        metric: "throughput".to_owned(),
-        settings: words(settings),
-        unless: words(&[]),
-        is_first: false,
-    };
-    let mut path = possible("path", "network.tcp", &[("direction", "$direction")]);
-    path.settings.extend(of_path(&[]));
-    path.unless = words(&[("path", "loopback")]);
-    let cipher = possible("cipher and CPU", "ssh.cipher", &[("cipher", "$cipher")]);
-    let mut window = possible("window of ssh", "ssh.cipher", &[("cipher", "$cipher")]);
-    window.settings.extend(of_path(&["up", "down"]));
-    window.unless = words(&[("rtt", "0")]);
+    let [path, cipher, window] = of_session(&OF_SESSION);
     // Of one size, because a small file would have room for no block.
     let file = [("size", "64MiB"), ("operation", "write"), ("direct", "no")];
-    let mut cache = possible("page cache", "storage.sequential", &file);
+    let mut cache = possible("page cache", "storage.sequential", words(&file));
     cache.metric = "bandwidth".to_owned();
     cache.settings.extend(words(&[("sync", "none")]));
     cache.unless = words(&[("sync", "yes")]);
-    let mut disk = possible("disk", "storage.sequential", &file);
+    let mut disk = possible("disk", "storage.sequential", words(&file));
     disk.metric = "bandwidth".to_owned();
     disk.settings.extend(words(&[("sync", "sample")]));
     disk.unless = words(&[("sync", "no")]);
-    let mut login = possible("login", "ssh.login", &[]);
+    let mut login = possible("login", "ssh.login", same(&["client", "server"]));
     login.metric = "rate".to_owned();
-    login.settings.extend(of_path(&[]));
+    login.settings.extend(same(&path::PARAMETERS));
     login.is_first = true;
     vec![path, cipher, window, cache, disk, login]
-}
-
-fn words(pairs: &[(&str, &str)]) -> BTreeMap<String, String> {
-    pairs.iter().map(|(name, word)| ((*name).to_owned(), (*word).to_owned())).collect()
 }
 
 /// Which end receives the files.
@@ -454,10 +429,7 @@ impl RepeatedCopy {
         if self.places.is_source_here && self.places.is_target_here {
             self.files.check_content(&self.places.source, &self.places.arrived())?;
         }
-        if cipher != DEFAULT && !agreed.contains(&format!("cipher: {cipher} ")) {
-            let why = format!("requested {cipher}, but the session uses `{agreed}`");
-            return Err(StartError::Failed(why));
-        }
+        fixture::check_agreed(start, &agreed, DEFAULT)?;
         self.configure(cipher, "ERROR")?;
         Ok(agreed)
     }

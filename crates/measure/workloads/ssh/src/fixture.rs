@@ -4,19 +4,24 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use plumb_model::{Ready, Requirement};
+use plumb_model::{Parameter, Ready, Requirement};
 use plumb_protocol::{Failure, Held, Start, StartError};
 use plumb_workload_ends::cpu_time;
 use plumb_workload_ends::token::at_far_end;
+use plumb_workload_kit::declare::{choice, text};
 use plumb_workload_kit::processes::{cpu_ns, descendants};
 use plumb_workload_kit::ssh::{
-    ClientElsewhere, KNOWN_HOSTS, KeyKind, Listening, Serves, SshClient, SshTools, Sshd,
-    UserAccount, known_host,
+    ClientElsewhere, KNOWN_HOSTS, KeyKind, Listening, OtherPrograms, Serves, SshClient, SshTools,
+    Sshd, UserAccount, known_host,
 };
 use plumb_workload_path::{self as path, End, PathKind, PathSettings};
 
 /// How endpoints begin of a server that is not the fixture's: on another machine, or at the far end of a path.
 const FAR: &str = "far.";
+
+/// The parameters that name programs of another build.
+const CLIENT: &str = "client";
+const SERVER: &str = "server";
 
 /// Ciphers that OpenSSH removed in version 7.6 (its release notes, 2017-10-03).
 const DROPPED: [&str; 5] = ["arcfour", "arcfour128", "arcfour256", "blowfish-cbc", "cast128-cbc"];
@@ -37,16 +42,39 @@ pub(crate) fn requirements() -> Vec<Requirement> {
     ]
 }
 
+/// The parameters of every workload of the family.
+pub(crate) fn parameters() -> Vec<Parameter> {
+    let mut all = vec![
+        text(CLIENT, "", "absolute path of another ssh; empty: the installed one"),
+        text(SERVER, "", "absolute path of another sshd; empty: the installed one"),
+    ];
+    all.extend(path::parameters());
+    all
+}
+
+/// The parameters on which the server of every workload of the family depends.
+pub(crate) fn shared_parameters() -> Vec<String> {
+    let mut shared = path::PARAMETERS.map(str::to_owned).to_vec();
+    shared.extend([CLIENT, SERVER].map(str::to_owned));
+    shared
+}
+
+/// Whether a session compresses what it carries.
+pub(crate) fn compression() -> Parameter {
+    choice("compression", &["no", "yes"], "whether ssh compresses the data (zlib), as with -C")
+}
+
 /// Starts the fixture's server, with keys of this kind for server and client.
 ///
 /// # Errors
 /// Unsupported if something of the machine is missing.
 pub(crate) fn prepare(start: &Start, keys: KeyKind) -> Result<(Ready, Box<dyn Held>), StartError> {
-    let (sshd, told) = server(start, &Listening { keys, ..Listening::default() })?;
-    let tools = SshTools::find()?;
+    let tools = tools(start)?;
+    let (sshd, told) = server(start, &tools, &Listening { keys, ..Listening::default() })?;
     let own = [
         ("ssh", tools.ssh.display().to_string()),
         ("folder", sshd.folder().display().to_string()),
+        ("default_ciphers", tools.default_ciphers()?),
         ("known_hosts", sshd.folder().join(KNOWN_HOSTS).display().to_string()),
         ("key", sshd.client_key()?),
     ];
@@ -72,10 +100,21 @@ pub(crate) fn start_server(
         // It is that of the fixture.
         return Ok((Ready::default(), Box::new(())));
     }
+    if start.far_address().is_some() && !start.text(SERVER).is_empty() {
+        return Err(StartError::unsupported(
+            "plumb starts only the installed sshd on another machine",
+            "leave out `server`, or --to",
+        ));
+    }
     let address = path::enter_as_user(start, End::Far)?;
     let key = endpoint(start, "key")?.trim().to_owned();
     let client = Some(ClientElsewhere { key, command });
-    let (sshd, told) = server(start, &Listening { address, client, keys })?;
+    // A client of another build is no program of another machine.
+    let tools = match start.far_address() {
+        Some(_) => SshTools::find(OtherPrograms::default())?,
+        None => tools(start)?,
+    };
+    let (sshd, told) = server(start, &tools, &Listening { address, client, keys })?;
     let (of_cpu, teller) = match start.far_address() {
         Some(address) => {
             let process = sshd.pid();
@@ -96,6 +135,9 @@ pub(crate) fn start_server(
 /// The versions of OpenSSH and its library, of the far end, too, if that is another machine.
 pub(crate) fn versions(start: &Start) -> BTreeMap<String, String> {
     let mut names = vec!["openssh", "openssl"];
+    if !start.text(SERVER).is_empty() {
+        names.extend(["server.openssh", "server.openssl"]);
+    }
     if start.far_address().is_some() {
         names.extend(["far.openssh", "far.openssl"]);
     }
@@ -114,7 +156,10 @@ pub(crate) fn check_known(start: &Start, name: &str, known: &str) -> Result<(), 
     let wanted = start.text(name);
     for end in ends {
         if !endpoint(start, &format!("{end}{known}"))?.split(',').any(|known| known == wanted) {
-            let openssh = endpoint(start, &format!("{end}openssh"))?;
+            let mut openssh = endpoint(start, &format!("{end}openssh"))?.to_owned();
+            if !start.text(SERVER).is_empty() {
+                openssh += &format!(" with the server {}", endpoint(start, "server.openssh")?);
+            }
             let dropped = match DROPPED.contains(&wanted) {
                 true => ": OpenSSH dropped it in version 7.6",
                 false => "",
@@ -151,8 +196,26 @@ pub(crate) fn client(start: &Start) -> Result<SshClient, StartError> {
         folder,
         known_hosts,
         user: endpoint(start, user)?.to_owned(),
-        is_compressed: false,
+        is_compressed: start.text("compression") == "yes",
     })
+}
+
+/// The algorithms on which both ends agreed, checked against the requested ones.
+///
+/// # Errors
+/// If they use others.
+pub(crate) fn check_agreed(start: &Start, agreed: &str, default: &str) -> Result<(), Failure> {
+    let cipher = start.text("cipher");
+    let is_cipher = cipher == default || agreed.contains(&format!("cipher: {cipher} "));
+    // Compression begins after the login (zlib@openssh.com), or, of old releases, before (zlib).
+    let is_compressed = agreed.contains("compression: zlib");
+    if is_cipher && is_compressed == (start.text("compression") == "yes") {
+        return Ok(());
+    }
+    let compression = if is_compressed { "without" } else { "with" };
+    Err(Failure(format!(
+        "requested {cipher} {compression} compression, but the session uses `{agreed}`"
+    )))
 }
 
 /// Whether the server is another than the fixture's.
@@ -172,28 +235,36 @@ pub(crate) fn endpoint<'s>(start: &'s Start, name: &str) -> Result<&'s str, Star
         .ok_or_else(|| StartError::Failed(format!("sshd was not prepared: no `{name}`")))
 }
 
+/// The programs of this machine that the point asks for.
+fn tools(start: &Start) -> Result<SshTools, StartError> {
+    SshTools::find(OtherPrograms { client: start.text(CLIENT), server: start.text(SERVER) })
+}
+
 /// A server, and what it and the programs of its machine are.
 fn server(
     start: &Start,
+    tools: &SshTools,
     listening: &Listening,
 ) -> Result<(Sshd, Vec<(String, String)>), StartError> {
-    let tools = SshTools::find()?;
     let user = UserAccount::current()?;
-    let ciphers = tools.known("cipher")?;
-    let macs = tools.known("mac")?;
-    let exchanges = tools.known("kex")?;
-    let (openssh, openssl) = tools.versions()?;
-    let serves = Serves::Commands { ciphers: &ciphers, macs: &macs, exchanges: &exchanges };
-    let sshd = Sshd::start(Path::new(&start.scratch), &tools, &user, (serves, listening))?;
-    let told = [
+    let (openssh, openssl) = tools.client_versions()?;
+    let (of_server, library_of_server) = tools.server_versions()?;
+    let serves = (Serves::Commands, listening);
+    let sshd = Sshd::start(Path::new(&start.scratch), tools, &user, serves)?;
+    let mut told = vec![
         ("server", sshd.address().to_string()),
         ("sshd", sshd.pid().to_string()),
         ("user", user.name),
-        ("ciphers", ciphers),
-        ("macs", macs),
-        ("kexes", exchanges),
         ("openssh", openssh),
         ("openssl", openssl),
+        ("server.openssh", of_server),
+        ("server.openssl", library_of_server),
     ];
-    Ok((sshd, told.map(|(name, value)| (name.to_owned(), value)).into()))
+    if let Some(offers) = sshd.offers() {
+        told.push(("ciphers", offers.ciphers.clone()));
+        told.push(("macs", offers.macs.clone()));
+        told.push(("kexes", offers.exchanges.clone()));
+    }
+    let told = told.into_iter().map(|(name, value)| (name.to_owned(), value)).collect();
+    Ok((sshd, told))
 }

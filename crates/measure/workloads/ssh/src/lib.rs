@@ -6,6 +6,7 @@ mod cipher;
 mod copy;
 mod fixture;
 mod login;
+mod parts;
 mod session;
 mod sink;
 

@@ -38,7 +38,7 @@ pub struct Login;
 
 impl Workload for Login {
     fn describe(&self) -> Description {
-        let mut shared = path::PARAMETERS.map(str::to_owned).to_vec();
+        let mut shared = fixture::shared_parameters();
         shared.push("key".to_owned());
         Description {
             parameters: parameters(),
@@ -117,7 +117,7 @@ fn parameters() -> Vec<Parameter> {
         choice("kex", &EXCHANGES, "key exchange; default: the client's choice"),
         curve(CurveKind::Knee, at_once),
     ];
-    all.extend(path::parameters());
+    all.extend(fixture::parameters());
     all
 }
 

@@ -1,6 +1,7 @@
 //! The family `ssh`, driven as the engine drives it, with a real sshd where the machine lets one run.
 #![expect(clippy::unwrap_used, reason = "helpers of tests fail the test")]
 
+use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
 use plumb_protocol::{Batch, StartError};
@@ -85,14 +86,17 @@ fn sessions_use_the_cipher_that_was_asked_for_and_count_at_the_far_end() {
 }
 
 #[test]
-fn twice_the_bytes_take_about_twice_the_time() {
+fn twice_the_bytes_take_about_twice_the_time_either_way() {
     let _alone = alone();
     let scratch = tempfile::tempdir().unwrap();
     let fixture = prepared(scratch.path());
-    let mut started = fixture.started();
-    assert_ratio("twice the blocks", 1.4..2.8, || {
-        fastest_ns(&mut started, 80) / fastest_ns(&mut started, 40)
-    });
+    for direction in ["up", "down"] {
+        let point = beside(&fixture, &[("direction", direction)]);
+        let mut started = point.started();
+        assert_ratio(direction, 1.4..2.8, || {
+            fastest_ns(&mut started, 80) / fastest_ns(&mut started, 40)
+        });
+    }
 }
 
 #[test]
@@ -168,6 +172,58 @@ fn ciphers_of_old_releases_name_the_version_that_dropped_them() {
         assert!(why.ends_with("OpenSSH dropped it in version 7.6"), "{why}");
         assert!(fix.contains("ssh -Q cipher"), "{fix}");
     }
+}
+
+/// A script in `folder` that stands for a program.
+fn wrapper(folder: &Path, name: &str, lines: &str) -> String {
+    let file = folder.join(name);
+    std::fs::write(&file, format!("#!/bin/sh\n{lines}\n")).unwrap();
+    std::fs::set_permissions(&file, std::fs::Permissions::from_mode(0o755)).unwrap();
+    file.display().to_string()
+}
+
+#[test]
+fn programs_of_other_builds_are_used_and_asked_for_their_algorithms() {
+    let scratch = tempfile::tempdir().unwrap();
+    let programs = tempfile::tempdir().unwrap();
+    let client = wrapper(programs.path(), "other-ssh", "exec ssh \"$@\"");
+    // A server without one of the ciphers.
+    let lacking = "case \"$*\" in *Ciphers=aes256-ctr*) exit 255;; esac\n\
+        PATH=$PATH:/usr/sbin\nexec $(command -v sshd) \"$@\"";
+    let server = wrapper(programs.path(), "other-sshd", lacking);
+    let settings = [("client", client.as_str()), ("server", server.as_str())];
+    let mut fixture = point(scratch.path(), &settings);
+    fixture.prepare().unwrap_or_else(|error| panic!("{error:?}"));
+    let mut started = beside(&fixture, &settings).try_start().map_err(|_| "refused").unwrap();
+    assert_eq!(started.ready.versions["server.openssh"], started.ready.versions["openssh"]);
+    assert_eq!(samples(&mut started, &[1]).iterations, [1]);
+    drop(started);
+    let without = [settings[0], settings[1], ("cipher", "aes256-ctr")];
+    let (why, _) = unsupported("a cipher of one end", beside(&fixture, &without).try_start());
+    assert!(why.contains("with the server OpenSSH"), "{why}");
+    fixture.clean();
+    let nowhere = [("server", "/nowhere/sshd")];
+    let mut refused = point(scratch.path(), &nowhere);
+    let Err(StartError::Unsupported { why, .. }) = refused.prepare() else {
+        panic!("a server that is not there was started");
+    };
+    assert!(why.contains("`server=/nowhere/sshd`"), "{why}");
+}
+
+#[test]
+fn compression_is_used_if_asked_for_and_obsolete_ciphers_are_marked() {
+    let scratch = tempfile::tempdir().unwrap();
+    let mut fixture = prepared(scratch.path());
+    let settings = [("compression", "yes"), ("cipher", "aes256-ctr")];
+    let mut started = beside(&fixture, &settings).try_start().map_err(|_| "refused").unwrap();
+    assert!(started.ready.notes[0].contains("compression: zlib"), "{:?}", started.ready.notes);
+    assert_eq!(samples(&mut started, &[1]).iterations, [1]);
+    drop(started);
+    let cbc = beside(&fixture, &[("cipher", "aes128-cbc")]);
+    let started = cbc.try_start().map_err(|_| "refused").unwrap();
+    assert!(started.ready.notes[1].starts_with("obsolete"), "{:?}", started.ready.notes);
+    drop(started);
+    fixture.clean();
 }
 
 #[test]

@@ -20,7 +20,7 @@ use rustls::pki_types::{CertificateDer, ServerName};
 use rustls::{ClientConnection, StreamOwned};
 
 use crate::certificate::from_hex;
-use crate::server::{TlsStream, start_server};
+use crate::server::{TlsStream, rustls_server, start_server};
 use crate::settings::{TlsSettings, Trust, parameters};
 
 /// A far end that moves nothing for so long is gone.
@@ -71,7 +71,9 @@ impl Workload for Bulk {
     fn start_server(&self, start: &Start) -> Result<(Ready, Box<dyn Held>), StartError> {
         let mut block = vec![0; BLOCK];
         SplitMix64::new(start.seed).fill(&mut block);
-        start_server(start, 1, false, move |stream| serve(stream, &block))
+        start_server(start, 1, |name, identity| {
+            rustls_server(start, name, identity, false, move |stream| serve(stream, &block))
+        })
     }
 
     fn start(&self, start: &Start) -> Result<StartedWorkload, StartError> {

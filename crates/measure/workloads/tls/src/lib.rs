@@ -4,7 +4,9 @@ use plumb_protocol::Workload;
 
 mod bulk;
 mod certificate;
+mod client;
 mod handshake;
+mod openssl;
 mod post_quantum;
 mod server;
 mod settings;

@@ -9,7 +9,8 @@ use std::time::Duration;
 
 use plumb_model::Ready;
 use plumb_protocol::{Failure, Held, Start, StartError};
-use plumb_workload_ends::{cpu_time, token};
+use plumb_workload_ends::cpu_time::{self, Words};
+use plumb_workload_ends::token;
 use plumb_workload_path::{self as path, End};
 use rustls::crypto::ring::Ticketer;
 use rustls::server::{ClientHello, ResolvesServerCert};
@@ -17,6 +18,7 @@ use rustls::sign::CertifiedKey;
 use rustls::{HandshakeKind, ServerConfig, ServerConnection, StreamOwned};
 
 use crate::certificate::{ServerIdentity, to_hex};
+use crate::openssl::{Libssl, TlsConnection, TlsContext};
 use crate::settings::TlsSettings;
 
 /// Whoever connects makes the handshake in this time.
@@ -27,12 +29,20 @@ const PAUSE: Duration = Duration::from_millis(10);
 /// What the server writes after a full handshake, and after a resumed one: how it saw the handshake.
 pub(crate) const FULL: u8 = b'F';
 pub(crate) const RESUMED: u8 = b'R';
+/// The endpoint that names the version of a server by OpenSSL.
+pub(crate) const OPENSSL_OF_SERVER: &str = "server.openssl";
 
 /// A connection after its handshake.
 pub(crate) type TlsStream = StreamOwned<ServerConnection, TcpStream>;
 
+/// The library of a server: makes the handshake of a connection, serves it until it ends, and what clients are told of it.
+pub(crate) struct ServerLibrary {
+    serve: Box<ServeSocket>,
+    words: Words,
+}
+
 /// Serves a connection until it ends.
-type ServeTls = dyn Fn(&mut TlsStream) -> io::Result<()> + Send + Sync;
+type ServeSocket = dyn Fn(TcpStream) -> io::Result<()> + Send + Sync;
 
 /// A server on its own port. Dropping it ends it.
 struct HandshakeServer {
@@ -42,14 +52,14 @@ struct HandshakeServer {
 }
 
 /// Starts a server at the far end, with so many threads, and tells its clients where it is and what its certificate is.
+/// `library` makes what serves them, for a name and an identity.
 ///
 /// # Errors
 /// If the settings do not fit together, or there is no free port.
 pub(crate) fn start_server(
     start: &Start,
     threads: usize,
-    resumes: bool,
-    serve: impl Fn(&mut TlsStream) -> io::Result<()> + Send + Sync + 'static,
+    library: impl FnOnce(&str, ServerIdentity) -> Result<ServerLibrary, StartError>,
 ) -> Result<(Ready, Box<dyn Held>), StartError> {
     let address = path::enter(start, End::Far)?;
     let settings = TlsSettings::of(start)?;
@@ -58,16 +68,63 @@ pub(crate) fn start_server(
     let name = format!("{}.plumb.invalid", to_hex(&token));
     let identity = ServerIdentity::of(&name, settings.key)?;
     let certificate = to_hex(&identity.certificate);
-    let made = server_settings(&settings, &name, identity, resumes)?;
-    let server = HandshakeServer::start(address, threads, &made, serve)
+    let library = library(&name, identity)?;
+    let server = HandshakeServer::start(address, threads, library.serve)
         .map_err(|error| Failure::io(format!("listening on {address}"), &error))?;
     let (words, teller) = cpu_time::told(start)?;
     let endpoints = token::words(server.address(), token)
         .into_iter()
         .chain([("name".to_owned(), name), ("certificate".to_owned(), certificate)])
+        .chain(library.words)
         .chain(words)
         .collect();
     Ok((Ready { endpoints, ..Ready::default() }, Box::new((server, teller))))
+}
+
+/// A server by rustls.
+///
+/// # Errors
+/// If the settings do not fit together.
+pub(crate) fn rustls_server(
+    start: &Start,
+    name: &str,
+    identity: ServerIdentity,
+    resumes: bool,
+    serve: impl Fn(&mut TlsStream) -> io::Result<()> + Send + Sync + 'static,
+) -> Result<ServerLibrary, StartError> {
+    let settings = server_settings(&TlsSettings::of(start)?, name, identity, resumes)?;
+    let serve = move |socket: TcpStream| {
+        let connection = ServerConnection::new(Arc::clone(&settings)).map_err(io::Error::other)?;
+        let mut stream = StreamOwned::new(connection, socket);
+        while stream.conn.is_handshaking() {
+            stream.conn.complete_io(&mut stream.sock)?;
+        }
+        serve(&mut stream)
+    };
+    Ok(ServerLibrary { serve: Box::new(serve), words: Words::new() })
+}
+
+/// A server by the installed OpenSSL that reports how it saw each handshake, and ends the connection.
+///
+/// # Errors
+/// Unsupported if there is no OpenSSL, or it lacks what the parameters ask for.
+pub(crate) fn openssl_server(
+    start: &Start,
+    name: &str,
+    identity: &ServerIdentity,
+    resumes: bool,
+) -> Result<ServerLibrary, StartError> {
+    let library = Libssl::load()?;
+    let context = TlsContext::server(library, start, identity, (name, resumes))?;
+    let serve = move |socket: TcpStream| {
+        let mut connection = TlsConnection::accept(&context, socket)?;
+        let seen = if connection.was_resumed() { RESUMED } else { FULL };
+        connection.write(&[seen])?;
+        connection.close();
+        end_first(&mut connection.socket)
+    };
+    let words = vec![(OPENSSL_OF_SERVER.to_owned(), library.version.clone())];
+    Ok(ServerLibrary { serve: Box::new(serve), words })
 }
 
 /// Settings of a server that has this identity and serves only clients that know its name, which is a secret of this invocation.
@@ -117,25 +174,18 @@ impl HandshakeServer {
     ///
     /// # Errors
     /// If there is no free port, or no thread.
-    fn start(
-        address: IpAddr,
-        threads: usize,
-        settings: &Arc<ServerConfig>,
-        serve: impl Fn(&mut TlsStream) -> io::Result<()> + Send + Sync + 'static,
-    ) -> io::Result<Self> {
+    fn start(address: IpAddr, threads: usize, serve: Box<ServeSocket>) -> io::Result<Self> {
         let listener = Arc::new(TcpListener::bind((address, 0))?);
         let address = listener.local_addr()?;
         let ended = Arc::new(AtomicBool::new(false));
-        let serve: Arc<ServeTls> = Arc::new(serve);
+        let serve: Arc<ServeSocket> = Arc::from(serve);
         let server = Self { address, listener, ended };
         // One more than clients, so that a stranger who connects and stays silent delays none of them.
         for _ in 0..=threads {
             let listener = Arc::clone(&server.listener);
             let ended = Arc::clone(&server.ended);
-            let settings = Arc::clone(settings);
             let serve = Arc::clone(&serve);
-            thread::Builder::new()
-                .spawn(move || accept_all(&listener, &ended, &settings, serve.as_ref()))?;
+            thread::Builder::new().spawn(move || accept_all(&listener, &ended, serve.as_ref()))?;
         }
         Ok(server)
     }
@@ -146,12 +196,7 @@ impl HandshakeServer {
     }
 }
 
-fn accept_all(
-    listener: &TcpListener,
-    ended: &AtomicBool,
-    settings: &Arc<ServerConfig>,
-    serve: &ServeTls,
-) {
+fn accept_all(listener: &TcpListener, ended: &AtomicBool, serve: &ServeSocket) {
     for connection in listener.incoming() {
         if ended.load(Ordering::Acquire) {
             return;
@@ -161,19 +206,14 @@ fn accept_all(
             continue;
         };
         // A handshake that fails shows at the client, who gets an alert or no answer.
-        let _ = accept(socket, settings, serve);
+        let _ = accept(socket, serve);
     }
 }
 
-fn accept(socket: TcpStream, settings: &Arc<ServerConfig>, serve: &ServeTls) -> io::Result<()> {
+fn accept(socket: TcpStream, serve: &ServeSocket) -> io::Result<()> {
     socket.set_nodelay(true)?;
     socket.set_read_timeout(Some(HANDSHAKE_TIMEOUT))?;
-    let connection = ServerConnection::new(Arc::clone(settings)).map_err(io::Error::other)?;
-    let mut stream = StreamOwned::new(connection, socket);
-    while stream.conn.is_handshaking() {
-        stream.conn.complete_io(&mut stream.sock)?;
-    }
-    serve(&mut stream)
+    serve(socket)
 }
 
 /// Reports how the server saw the handshake, and ends the connection.
@@ -188,10 +228,14 @@ pub(crate) fn report_handshake(stream: &mut TlsStream) -> io::Result<()> {
     stream.write_all(&[seen])?;
     stream.conn.send_close_notify();
     stream.flush()?;
-    // The server closes first: TIME_WAIT on its side does not keep the client from using the port again (RFC 6191).
-    stream.sock.shutdown(Shutdown::Write)?;
+    end_first(&mut stream.sock)
+}
+
+/// Closes before the client does: TIME_WAIT at this end does not keep the client from using the port again (RFC 6191).
+fn end_first(socket: &mut TcpStream) -> io::Result<()> {
+    socket.shutdown(Shutdown::Write)?;
     let mut rest = [0; 64];
-    while stream.sock.read(&mut rest)? > 0 {}
+    while socket.read(&mut rest)? > 0 {}
     Ok(())
 }
 

@@ -8,6 +8,7 @@ use std::process::{Child, Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use plumb_protocol::StartError;
 use plumb_workload_testing::{
     TestPoint, alone, assert_doubles, assert_ratio, samples, unsupported,
 };
@@ -36,6 +37,48 @@ fn every_key_group_version_and_mode_makes_handshakes() {
         let taken = samples(&mut started, &[16, 16]);
         let share = if settings.contains(&("mode", "resumed")) { 1.0 } else { 0.0 };
         assert_eq!(taken.values["resumed"], [share, share], "{settings:?}");
+    }
+}
+
+#[test]
+fn openssl_makes_handshakes_at_either_end() {
+    for (client, server) in [("openssl", "rustls"), ("rustls", "openssl"), ("openssl", "openssl")] {
+        let settings: &[&[(&str, &str)]] = &[
+            &[("key", "ed25519"), ("at_once", "2")],
+            &[("mode", "resumed"), ("group", "p-256")],
+            &[("version", "1.2"), ("key", "rsa-2048"), ("cipher", "chacha20-poly1305")],
+            &[("version", "1.2"), ("mode", "resumed"), ("group", "p-384")],
+        ];
+        for more in settings {
+            let mut settings = vec![("client", client), ("server", server)];
+            settings.extend(*more);
+            let point = served("tls.handshake", &settings);
+            let mut started = point.started();
+            let taken = samples(&mut started, &[16]);
+            let share = if more.contains(&("mode", "resumed")) { 1.0 } else { 0.0 };
+            assert_eq!(taken.values["resumed"], [share], "{settings:?}");
+            let ends = [("client", "openssl"), ("server", "server.openssl")];
+            for (end, component) in ends {
+                let is_openssl = settings.contains(&(end, "openssl"));
+                let version = started.ready.versions.get(component);
+                assert_eq!(version.is_some(), is_openssl, "{settings:?}: {version:?}");
+            }
+        }
+    }
+}
+
+#[test]
+fn groups_that_this_openssl_lacks_name_the_version_that_has_them() {
+    let settings = [("client", "openssl"), ("group", "x25519-ml-kem-768")];
+    let point = served("tls.handshake", &settings);
+    match point.try_start() {
+        // OpenSSL has it since 3.5.
+        Ok(mut started) => assert_eq!(samples(&mut started, &[2]).iterations, [2]),
+        Err(StartError::Unsupported { why, fix }) => {
+            assert!(why.contains("has no group X25519MLKEM768"), "{why}");
+            assert!(fix.contains("since version 3.5"), "{fix}");
+        }
+        Err(StartError::Failed(why)) => panic!("{why}"),
     }
 }
 
@@ -159,6 +202,9 @@ fn openssl_resumes_every_session_or_the_result_says_so() {
     assert_eq!(samples(&mut full, &[5]).values["resumed"], [0.0]);
     let notes = &full.ready.notes;
     assert!(notes.iter().any(|note| note.contains("1 certificate, ")), "{notes:?}");
+    let by_openssl = [("verify", "off"), ("mode", "resumed"), ("client", "openssl")];
+    let mut started = to(&server.port, &by_openssl).started();
+    assert_eq!(samples(&mut started, &[5]).values["resumed"], [1.0]);
     drop(server);
     let server = OpensslServer::start(folder.path(), &["-tls1_3", "-num_tickets", "0"]);
     let (why, fix) = unsupported("no tickets", to(&server.port, &resumed).try_start());
@@ -172,6 +218,9 @@ fn certificates_are_verified_and_faults_are_named() {
     make_certificate(folder.path(), "2");
     let server = OpensslServer::start(folder.path(), &[]);
     let (why, fix) = unsupported("an unknown authority", to(&server.port, &[]).try_start());
+    assert!(why.contains("certificate") && fix.contains("`verify=off`"), "{why}; {fix}");
+    let by_openssl = to(&server.port, &[("client", "openssl")]);
+    let (why, fix) = unsupported("an unknown authority", by_openssl.try_start());
     assert!(why.contains("certificate") && fix.contains("`verify=off`"), "{why}; {fix}");
     drop(server);
     let server = OpensslServer::start(folder.path(), &["-tls1_1", "-cipher", "ALL:@SECLEVEL=0"]);

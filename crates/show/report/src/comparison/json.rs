@@ -49,6 +49,19 @@ pub struct ComparisonDocument {
     pub standing_out: Vec<Option<StandingOutPart>>,
     /// Series that only some arms have, with those.
     pub not_in_all: BTreeMap<String, Vec<String>>,
+    /// The series that the normalised ratios are relative to (`--normalise-by`).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub normalised_by: Option<NormalisedByPart>,
+}
+
+/// The series that the ratios of the others are divided by.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct NormalisedByPart {
+    /// Name of the series.
+    pub series: String,
+    /// Components that did its work and whose versions differ between arms.
+    pub changed_versions: Vec<String>,
 }
 
 /// A field that is not the same in all arms.
@@ -84,7 +97,7 @@ pub struct ComparedPart {
     pub against_previous: Vec<Option<VerdictPart>>,
 }
 
-/// A geometric mean of ratios.
+/// A ratio that was not measured itself: a geometric mean, or a relative one.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct OverallPart {
@@ -120,6 +133,9 @@ pub struct ArmPart {
     /// The currency of the price, if its label names one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub currency: Option<String>,
+    /// Its ratio to the first arm divided by that of the series in `normalised_by`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub normalised: Option<OverallPart>,
 }
 
 /// The comparison as a document.
@@ -145,6 +161,10 @@ pub fn comparison_document(finding: &ComparisonFinding) -> ComparisonDocument {
             .map(|arm| arm.as_ref().map(|found| standing_out_part(found, named)))
             .collect(),
         not_in_all: finding.not_in_all.iter().cloned().collect(),
+        normalised_by: finding.normalised_by.as_ref().map(|by| NormalisedByPart {
+            series: by.series.clone(),
+            changed_versions: by.changed_versions.clone(),
+        }),
     }
 }
 
@@ -194,6 +214,7 @@ fn compared(result: &SeriesComparison, finding: &ComparisonFinding) -> ComparedP
                 .as_ref()
                 .map(|price| price.currency.clone())
                 .filter(|currency| !currency.is_empty()),
+            normalised: arm.normalised.as_ref().map(overall),
         })
     };
     ComparedPart {

@@ -16,5 +16,7 @@ pub use json::{COMPARISON_SCHEMA, ComparisonDocument, comparison_document, compa
 pub use levels::levels_text;
 pub use markdown::comparison_markdown;
 pub use terminal::comparison_card;
-pub use view::{closing, for_price, heading, ratio, ratio_is_of, remarks, series, verdict};
+pub use view::{
+    closing, for_price, heading, ratio, ratio_is_of, relative, remarks, series, verdict,
+};
 pub(crate) use view::{other_build, pairs_text, settling, side_effects};

@@ -9,8 +9,8 @@ use plumb_units::Figure;
 use crate::charts::ratios_of;
 use crate::comparison::covariates::covariates_text;
 use crate::comparison::view::{
-    DifferenceLine, closing, difference_lines, for_price, heading, ratio, ratio_is_of, remarks,
-    series, verdict,
+    DifferenceLine, closing, difference_lines, for_price, heading, ratio, ratio_is_of, relative,
+    remarks, series, verdict,
 };
 use crate::figure::figure_of_arm;
 
@@ -93,6 +93,7 @@ fn rows(result: &SeriesComparison, finding: &ComparisonFinding, table: &mut Tabl
             format!("against the previous arm: {}, {}", ratio(&comparison), verdict(&comparison))
         }));
         notes.extend(arm.for_price.as_ref().map(|price| for_price(result, price)));
+        notes.extend(relative(finding, arm));
         table.across(4, TextLine::default(), TextLine::new(Style::Muted, &notes.join(" · ")));
         let also_changed =
             against.as_ref().and_then(|comparison| covariates_text(&comparison.covariates));

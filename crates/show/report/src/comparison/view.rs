@@ -1,8 +1,8 @@
 //! One text for every fact, shared by terminal and Markdown; the document takes the same finding.
 
 use plumb_analysis::{
-    ByPairs, Comparison, ComparisonFinding, ForPrice, NoVerdict, OtherBuild, RuleOfOneSide,
-    SeriesComparison,
+    Arm, ByPairs, Comparison, ComparisonFinding, ForPrice, NoVerdict, NormalisedBy, OtherBuild,
+    RuleOfOneSide, SeriesComparison,
 };
 use plumb_model::{Better, Impact};
 use plumb_text::counted;
@@ -116,6 +116,7 @@ pub fn heading(finding: &ComparisonFinding) -> Vec<String> {
     }
     let against = finding.results.iter().flat_map(|result| &result.against_first).flatten();
     let verdicts = against.filter(|comparison| comparison.verdict.is_ok()).count();
+    lines.extend(finding.normalised_by.iter().flat_map(normalised_heading));
     if !finding.paired && verdicts >= 5 {
         #[expect(clippy::cast_precision_loss, reason = "a count of verdicts")]
         let expected = verdicts as f64 * (1.0 - finding.confidence);
@@ -125,6 +126,28 @@ pub fn heading(finding: &ComparisonFinding) -> Vec<String> {
         ));
     }
     lines
+}
+
+/// What the ratios are relative to, and why that may mislead.
+fn normalised_heading(by: &NormalisedBy) -> Vec<String> {
+    let series = &by.series;
+    let mut lines = vec![format!("Relative ratios: each ratio divided by that of {series}.")];
+    if !by.changed_versions.is_empty() {
+        lines.push(format!(
+            "The code behind {series} changed too ({}), so its ratio is not only that of the machines.",
+            by.changed_versions.join("; ")
+        ));
+    }
+    lines
+}
+
+/// The ratio of an arm relative to that of the series that all are normalised by.
+pub fn relative(finding: &ComparisonFinding, arm: &Arm) -> Option<String> {
+    let by = finding.normalised_by.as_ref()?;
+    let shown = figure(arm.normalised.as_ref()?, "");
+    let estimate = format!("{}× {}", shown.estimate, shown.brackets());
+    let of = ratio_is_of(finding);
+    Some(format!("{} the {of} relative to {}", estimate.trim_end(), by.series))
 }
 
 /// Findings about all series together for every later arm: those that stand out, and the geometric mean.

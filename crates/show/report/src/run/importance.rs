@@ -48,6 +48,7 @@ impl FlagWeight {
             | FlagKind::Overhead
             | FlagKind::Other(_) => Self::OtherLevel,
             FlagKind::Noisy
+            | FlagKind::FasterProvider
             | FlagKind::WarmUp
             | FlagKind::Uncalibrated
             | FlagKind::Interference

@@ -3,6 +3,7 @@
 mod aslr;
 mod cooldown;
 mod cpu_latency;
+mod cpu_quota;
 mod cpuset;
 mod drop_caches;
 mod env_size;
@@ -10,6 +11,7 @@ mod governor;
 mod icmp_limit;
 mod irq;
 mod medium;
+mod memory_limit;
 mod nice;
 mod pin;
 mod sched;
@@ -45,6 +47,8 @@ pub const KNOBS: &[&Knob] = &[
     &sched::KNOB,
     &pin::KNOB,
     &cpuset::KNOB,
+    &cpu_quota::KNOB,
+    &memory_limit::KNOB,
     &env_size::KNOB,
     &aslr::KNOB,
 ];

@@ -61,6 +61,8 @@ impl SshClient {
     fn options(&self) -> Vec<(&'static str, String)> {
         let compression = yes_or_no(self.is_compressed);
         vec![
+            // Old releases lack these. The first place is theirs: ssh ignores only what follows.
+            ("IgnoreUnknown", "IdentityAgent,UpdateHostKeys".to_owned()),
             ("Port", self.server.port().to_string()),
             ("User", self.user.clone()),
             ("IdentityFile", format!("\"{}\"", self.folder.join("user").display())),

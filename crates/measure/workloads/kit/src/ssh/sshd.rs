@@ -12,6 +12,7 @@ use std::time::{Duration, Instant};
 use plumb_protocol::{Failure, Held, StartError};
 
 use super::account::UserAccount;
+use super::algorithms::Algorithms;
 use super::key_kind::KeyKind;
 use super::tools::SshTools;
 use crate::loopback;
@@ -90,6 +91,7 @@ pub struct Sshd {
     child: Child,
     address: SocketAddr,
     folder: KeyFolder,
+    offers: Option<Algorithms>,
 }
 
 /// Where a server listens, and whom it lets in.
@@ -120,18 +122,11 @@ impl Default for Listening {
 }
 
 /// The rights of a server's clients.
-#[derive(Debug, Clone, Copy)]
-pub enum Serves<'s> {
-    /// Run commands, without compression, with these ciphers and message authentication codes.
-    Commands {
-        /// Names, with commas between.
-        ciphers: &'s str,
-        /// Message authentication codes that it accepts, with commas between them.
-        macs: &'s str,
-        /// Key exchanges that it accepts, with commas between them.
-        exchanges: &'s str,
-    },
-    /// Have connections to sockets forwarded, compressed if they want.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Serves {
+    /// Run commands, with all algorithms that both programs have.
+    Commands,
+    /// Have connections to sockets forwarded.
     Forwarding,
 }
 
@@ -156,7 +151,7 @@ impl Sshd {
         scratch: &Path,
         tools: &SshTools,
         user: &UserAccount,
-        (serves, listening): (Serves<'_>, &Listening),
+        (serves, listening): (Serves, &Listening),
     ) -> Result<Self, StartError> {
         if listening.address.is_loopback() {
             loopback::check()?;
@@ -179,7 +174,7 @@ impl Sshd {
         scratch: &Path,
         tools: &SshTools,
         user: &UserAccount,
-        (serves, listening): (Serves<'_>, &Listening),
+        (serves, listening): (Serves, &Listening),
     ) -> Result<Self, SshdError> {
         let folder = KeyFolder::create(scratch)?;
         tools.make_key(&folder.0.join("host"), listening.keys)?;
@@ -188,7 +183,7 @@ impl Sshd {
             known_host(&host_key).ok_or_else(|| Failure("ssh-keygen created no key".to_owned()))?;
         folder.write(KNOWN_HOSTS, &known)?;
         let may = match serves {
-            Serves::Commands { .. } => "restrict",
+            Serves::Commands => "restrict",
             Serves::Forwarding => "restrict,port-forwarding",
         };
         let authorized = match &listening.client {
@@ -212,8 +207,12 @@ impl Sshd {
             }
         };
         folder.write("authorized_keys", &authorized)?;
+        let offers = match serves {
+            Serves::Commands => Some(tools.algorithms(&folder.0.join("host"))?),
+            Serves::Forwarding => None,
+        };
         let address = free_port(listening.address)?;
-        let directives = configuration(&folder.0, address, user, serves);
+        let directives = configuration(&folder.0, address, user, offers.as_ref());
         let config = folder.write("sshd_config", &directives)?;
         let log = File::create(folder.0.join("sshd.log"))
             .map_err(|error| Failure::io("creating the log of sshd", &error))?;
@@ -223,7 +222,7 @@ impl Sshd {
         command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(log);
         die_with_parent(&mut command);
         let child = command.spawn().map_err(|error| Failure::io("starting sshd", &error))?;
-        let mut sshd = Self { child, address, folder };
+        let mut sshd = Self { child, address, folder, offers };
         sshd.wait_until_ready()?;
         Ok(sshd)
     }
@@ -271,6 +270,11 @@ impl Sshd {
         self.folder.read("user.pub")
     }
 
+    /// What it offers its clients; None if that is its own choice.
+    pub fn offers(&self) -> Option<&Algorithms> {
+        self.offers.as_ref()
+    }
+
     /// The id of the process of sshd.
     pub fn pid(&self) -> u32 {
         self.child.id()
@@ -304,22 +308,22 @@ fn configuration(
     folder: &Path,
     address: SocketAddr,
     user: &UserAccount,
-    serves: Serves<'_>,
+    offers: Option<&Algorithms>,
 ) -> String {
     let folder = folder.display();
     let ip = address.ip();
     let port = address.port();
-    let forwards = yes_or_no(matches!(serves, Serves::Forwarding));
+    let forwards = yes_or_no(offers.is_none());
     // Where that of TCP is not allowed, sshd forwards to no socket either.
-    let tcp = if matches!(serves, Serves::Forwarding) { "local" } else { "no" };
-    let offers = match serves {
-        Serves::Commands { ciphers, macs, exchanges } => {
+    let tcp = if offers.is_none() { "local" } else { "no" };
+    let offers = match offers {
+        Some(Algorithms { ciphers, macs, exchanges }) => {
             format!(
                 "Ciphers {ciphers}\nMACs {macs}\nKexAlgorithms {exchanges}\nMaxStartups 1000\n\
                  Subsystem sftp internal-sftp\n"
             )
         }
-        Serves::Forwarding => String::new(),
+        None => String::new(),
     };
     format!(
         "Port {port}\n\
@@ -337,7 +341,7 @@ fn configuration(
          UseDNS no\n\
          PrintMotd no\n\
          AcceptEnv SHLVL\n\
-         Compression {forwards}\n\
+         Compression yes\n\
          AllowTcpForwarding {tcp}\n\
          AllowStreamLocalForwarding {forwards}\n\
          X11Forwarding no\n\

@@ -1,0 +1,12 @@
+//! The algorithms that a server offers its clients.
+
+/// Names as OpenSSH spells them, each list with commas between.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Algorithms {
+    /// Ciphers of the data.
+    pub ciphers: String,
+    /// Message authentication codes.
+    pub macs: String,
+    /// Key exchanges.
+    pub exchanges: String,
+}
