@@ -195,7 +195,9 @@ fn programs_of_other_builds_are_used_and_asked_for_their_algorithms() {
     let mut fixture = point(scratch.path(), &settings);
     fixture.prepare().unwrap_or_else(|error| panic!("{error:?}"));
     let mut started = beside(&fixture, &settings).try_start().map_err(|_| "refused").unwrap();
-    assert_eq!(started.ready.versions["server.openssh"], started.ready.versions["openssh"]);
+    // sshd leaves out the part of the distribution.
+    let versions = &started.ready.versions;
+    assert!(versions["openssh"].starts_with(&versions["server.openssh"]), "{versions:?}");
     assert_eq!(samples(&mut started, &[1]).iterations, [1]);
     drop(started);
     let without = [settings[0], settings[1], ("cipher", "aes256-ctr")];

@@ -47,7 +47,8 @@ fn openssl_makes_handshakes_at_either_end() {
             &[("key", "ed25519"), ("at_once", "2")],
             &[("mode", "resumed"), ("group", "p-256")],
             &[("version", "1.2"), ("key", "rsa-2048"), ("cipher", "chacha20-poly1305")],
-            &[("version", "1.2"), ("mode", "resumed"), ("group", "p-384")],
+            // With a certificate on P-256, OpenSSL refuses a client of version 1.2 that offers P-384 alone.
+            &[("version", "1.2"), ("mode", "resumed"), ("group", "p-384"), ("key", "rsa-2048")],
         ];
         for more in settings {
             let mut settings = vec![("client", client), ("server", server)];

@@ -14,6 +14,8 @@ use super::functions::OpensslObject;
 const SSL_ERROR_WANT_READ: c_int = 2;
 const SSL_ERROR_SYSCALL: c_int = 5;
 const SSL_ERROR_ZERO_RETURN: c_int = 6;
+/// `SSL_SENT_SHUTDOWN` and `SSL_RECEIVED_SHUTDOWN` together.
+const SHUT_DOWN: c_int = 3;
 const SSL_CTRL_SET_TLSEXT_HOSTNAME: c_int = 55;
 const TLSEXT_NAMETYPE_HOST_NAME: c_long = 0;
 
@@ -208,7 +210,12 @@ impl TlsConnection {
 
 impl Drop for TlsConnection {
     fn drop(&mut self) {
-        // SAFETY: the connection is alive, and nobody else has it.
-        unsafe { (self.library.functions.connection_free)(self.connection) };
+        let functions = &self.library.functions;
+        // SAFETY: the connection is alive, and nobody else has it. Unless it was shut down, OpenSSL makes its session one
+        // that can't be resumed.
+        unsafe {
+            (functions.set_shutdown)(self.connection, SHUT_DOWN);
+            (functions.connection_free)(self.connection);
+        }
     }
 }

@@ -1,6 +1,7 @@
 //! What connections of OpenSSL have in common: version, group, cipher, identity or trust.
 #![expect(unsafe_code, reason = "libssl has a C interface")]
 
+use std::borrow::Cow;
 use std::ffi::{CStr, CString, c_char, c_int, c_long, c_void};
 use std::ptr;
 use std::sync::OnceLock;
@@ -133,11 +134,14 @@ impl TlsContext {
             let set = self.control(limit, version, ptr::null_mut());
             self.check(c_int::try_from(set).unwrap_or(0), "setting the version")?;
         }
-        let group = match start.text("group") {
-            "p-256" => c"P-256",
-            "p-384" => c"P-384",
-            "x25519-ml-kem-768" => c"X25519MLKEM768",
-            _ => c"X25519",
+        // Version 1.2 takes the curve of an ECDSA certificate from this list, too. The first is preferred.
+        let group = match (start.text("group"), is_old) {
+            ("p-256", _) => c"P-256",
+            ("p-384", false) => c"P-384",
+            ("p-384", true) => c"P-384:P-256",
+            ("x25519-ml-kem-768", _) => c"X25519MLKEM768",
+            (_, false) => c"X25519",
+            (_, true) => c"X25519:P-256",
         };
         if self.control(SSL_CTRL_SET_GROUPS_LIST, 0, group.as_ptr().cast_mut().cast()) != 1 {
             let version = &self.library.version;
@@ -205,12 +209,12 @@ impl TlsContext {
             unsafe { (functions.use_certificate)(self.context, length, certificate.as_ptr()) };
         self.check(used, "using the certificate")?;
         let der = match &identity.key {
-            PrivateKeyDer::Pkcs8(key) => key.secret_pkcs8_der(),
+            PrivateKeyDer::Pkcs8(key) => version_1(key.secret_pkcs8_der()),
             _ => return Err(Failure("the key of the server is not PKCS#8".into())),
         };
         let mut from = der.as_ptr();
         // SAFETY: the buffer has that length; null asks for a new key.
-        let key = unsafe { (functions.read_key)(ptr::null_mut(), &raw mut from, long(der)?) };
+        let key = unsafe { (functions.read_key)(ptr::null_mut(), &raw mut from, long(&der)?) };
         self.check(c_int::from(!key.is_null()), "reading the key")?;
         // SAFETY: context and key are alive; the context takes its own reference.
         let used = unsafe { (functions.use_key)(self.context, key) };
@@ -253,6 +257,19 @@ unsafe extern "C" fn only_known_name(
     // SAFETY: both texts end with a zero byte and outlive the call; the name is that of the context.
     let is_known = unsafe { CStr::from_ptr(given) == CStr::from_ptr(name.cast()) };
     if is_known { SSL_TLSEXT_ERR_OK } else { SSL_TLSEXT_ERR_ALERT_FATAL }
+}
+
+/// A key without the public one behind it, which ring adds to Ed25519 keys (PKCS#8 version 2, RFC 5958): OpenSSL 3.0 reads
+/// version 1 alone.
+fn version_1(der: &[u8]) -> Cow<'_, [u8]> {
+    const SEQUENCE_2: &[u8] = &[0x30, 0x51, 0x02, 0x01, 0x01];
+    const SEQUENCE_1: &[u8] = &[0x30, 0x2e, 0x02, 0x01, 0x00];
+    /// Bytes of the identifier and the key that both versions have.
+    const COMMON: usize = 43;
+    match der.strip_prefix(SEQUENCE_2).and_then(|rest| rest.get(..COMMON)) {
+        Some(common) => Cow::Owned([SEQUENCE_1, common].concat()),
+        None => Cow::Borrowed(der),
+    }
 }
 
 pub(super) fn text(name: &str) -> Result<CString, Failure> {

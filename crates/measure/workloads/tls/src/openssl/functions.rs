@@ -49,6 +49,7 @@ library_functions! {
         read = "SSL_read": fn(OpensslObject, *mut c_void, c_int) -> c_int;
         write = "SSL_write": fn(OpensslObject, *const c_void, c_int) -> c_int;
         shutdown = "SSL_shutdown": fn(OpensslObject) -> c_int;
+        set_shutdown = "SSL_set_shutdown": fn(OpensslObject, c_int) -> ();
         error_kind = "SSL_get_error": fn(OpensslObject, c_int) -> c_int;
         was_reused = "SSL_session_reused": fn(OpensslObject) -> c_int;
         session = "SSL_get1_session": fn(OpensslObject) -> OpensslObject;
