@@ -51,7 +51,7 @@ pub struct ComparisonFinding {
 /// The series that the ratios of the others are divided by.
 #[derive(Debug, Clone, PartialEq)]
 pub struct NormalisedBy {
-    /// Its name.
+    /// The comparable name of that series.
     pub series: String,
     /// Components that did its work and whose versions differ between arms: then its own ratio may be one of two versions.
     pub changed_versions: Vec<String>,

@@ -131,9 +131,9 @@ mod tests {
     use crate::provider::Provider;
 
     /// Keeps a CPU busy for so many nanoseconds an iteration.
-    struct Spin(u64);
+    struct BusyMember(u64);
 
-    impl Member for Spin {
+    impl Member for BusyMember {
         fn run(&mut self, iterations: u64) -> Result<(), Failure> {
             let until = now_ns() + self.0 * iterations;
             while now_ns() < until {}
@@ -148,8 +148,8 @@ mod tests {
     /// The flag of ring next to RustCrypto, whose iterations take so many nanoseconds.
     fn flag_of(ring_ns: u64, rustcrypto_ns: u64) -> Option<String> {
         let build = |provider: Provider, _: usize| match provider {
-            Provider::Ring => Ok(Box::new(Spin(ring_ns)) as Box<dyn Member>),
-            Provider::RustCrypto => Ok(Box::new(Spin(rustcrypto_ns)) as Box<dyn Member>),
+            Provider::Ring => Ok(Box::new(BusyMember(ring_ns)) as Box<dyn Member>),
+            Provider::RustCrypto => Ok(Box::new(BusyMember(rustcrypto_ns)) as Box<dyn Member>),
             Provider::System(_) => Err(StartError::Failed("not of interest".into())),
         };
         faster_provider(Provider::Ring, build).map(|flag| flag.why)

@@ -266,6 +266,25 @@ impl Libcrypto {
         done(derived, "scrypt failed")
     }
 
+    /// Whether the library has Argon2id.
+    pub(super) fn has_argon2id(&'static self) -> bool {
+        argon2id::has_argon2id(&self.functions)
+    }
+
+    /// Argon2id (RFC 9106).
+    ///
+    /// # Errors
+    /// If the library lacks it, or refuses the settings.
+    pub(super) fn argon2id(
+        &'static self,
+        password: &[u8],
+        salt: &[u8],
+        settings: Argon2idSettings<'_>,
+        out: &mut [u8],
+    ) -> Result<(), Failure> {
+        argon2id::argon2id(&self.functions, password, salt, settings, out)
+    }
+
     /// A private key in PKCS#8.
     ///
     /// # Errors

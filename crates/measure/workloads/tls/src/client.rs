@@ -190,9 +190,9 @@ impl Client {
 
 /// A connection after its handshake.
 pub(crate) enum MadeConnection {
-    /// By rustls.
+    /// A connection that rustls made.
     Rustls(Box<ClientConnection>),
-    /// By OpenSSL.
+    /// A connection that OpenSSL made.
     Openssl(TlsConnection),
 }
 

@@ -6,7 +6,6 @@ use std::ptr;
 
 use plumb_protocol::Failure;
 
-use super::Libcrypto;
 use super::functions::{
     BYTES_PARAMETER, Functions, NUMBER_PARAMETER, Opaque, OsslParameter, UNMODIFIED, done,
 };
@@ -26,47 +25,40 @@ pub(crate) struct Argon2idSettings<'s> {
     pub(crate) data: &'s [u8],
 }
 
-impl Libcrypto {
-    /// Whether the library has Argon2id.
-    pub(crate) fn has_argon2id(&'static self) -> bool {
-        KdfContext::fetch(&self.functions, c"ARGON2ID").is_some()
-    }
+/// Whether a library with these functions has Argon2id.
+pub(super) fn has_argon2id(functions: &'static Functions) -> bool {
+    KdfContext::fetch(functions, c"ARGON2ID").is_some()
+}
 
-    /// Argon2id (RFC 9106).
-    ///
-    /// # Errors
-    /// If the library lacks it, or refuses the settings.
-    pub(crate) fn argon2id(
-        &'static self,
-        password: &[u8],
-        salt: &[u8],
-        settings: Argon2idSettings<'_>,
-        out: &mut [u8],
-    ) -> Result<(), Failure> {
-        let context = KdfContext::fetch(&self.functions, c"ARGON2ID")
-            .ok_or_else(|| Failure("libcrypto has no Argon2id".into()))?;
-        let Argon2idSettings { memory_kib, passes, lanes, secret, data } = settings;
-        let parameters = [
-            bytes(c"pass", password),
-            bytes(c"salt", salt),
-            bytes(c"secret", secret),
-            bytes(c"ad", data),
-            number(c"memcost", &memory_kib),
-            number(c"iter", &passes),
-            number(c"lanes", &lanes),
-            LAST,
-        ];
-        // SAFETY: the buffer has that length; the parameters and what they point to outlive the call.
-        let derived = unsafe {
-            (self.functions.kdf_derive)(
-                context.context,
-                out.as_mut_ptr(),
-                out.len(),
-                parameters.as_ptr(),
-            )
-        };
-        done(derived, "Argon2id refused its settings")
-    }
+/// Argon2id (RFC 9106).
+///
+/// # Errors
+/// If the library lacks it, or refuses the settings.
+pub(super) fn argon2id(
+    functions: &'static Functions,
+    password: &[u8],
+    salt: &[u8],
+    settings: Argon2idSettings<'_>,
+    out: &mut [u8],
+) -> Result<(), Failure> {
+    let context = KdfContext::fetch(functions, c"ARGON2ID")
+        .ok_or_else(|| Failure("libcrypto has no Argon2id".into()))?;
+    let Argon2idSettings { memory_kib, passes, lanes, secret, data } = settings;
+    let parameters = [
+        bytes(c"pass", password),
+        bytes(c"salt", salt),
+        bytes(c"secret", secret),
+        bytes(c"ad", data),
+        number(c"memcost", &memory_kib),
+        number(c"iter", &passes),
+        number(c"lanes", &lanes),
+        LAST,
+    ];
+    // SAFETY: the buffer has that length; the parameters and what they point to outlive the call.
+    let derived = unsafe {
+        (functions.kdf_derive)(context.context, out.as_mut_ptr(), out.len(), parameters.as_ptr())
+    };
+    done(derived, "Argon2id refused its settings")
 }
 
 /// A key derivation function and its state; dropping it frees both.

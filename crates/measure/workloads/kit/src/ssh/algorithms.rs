@@ -7,6 +7,6 @@ pub struct Algorithms {
     pub ciphers: String,
     /// Message authentication codes.
     pub macs: String,
-    /// Key exchanges.
+    /// Key exchanges at the start of a session.
     pub exchanges: String,
 }

@@ -6,9 +6,9 @@ use std::io;
 use std::net::TcpStream;
 use std::os::fd::AsRawFd;
 
-use super::Libssl;
 use super::context::{TlsContext, text};
 use super::functions::OpensslObject;
+use super::library::Libssl;
 
 /// Numbers of openssl/ssl.h and openssl/tls1.h.
 const SSL_ERROR_WANT_READ: c_int = 2;

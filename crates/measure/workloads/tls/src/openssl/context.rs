@@ -9,8 +9,8 @@ use std::sync::OnceLock;
 use plumb_protocol::{Failure, Start, StartError};
 use rustls::pki_types::PrivateKeyDer;
 
-use super::Libssl;
 use super::functions::OpensslObject;
+use super::library::Libssl;
 use crate::certificate::ServerIdentity;
 use crate::settings::Trust;
 
