@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use plumb_model::{
-    Companion, Expectation, Goal, OnInterference, Plan, PlannedPoint, StoppingRules,
+    Companion, Expectation, Goal, OnInterference, Plan, PlannedPoint, Preparation, StoppingRules,
 };
 use plumb_stats::precision::DEFAULT_PRECISION;
 use plumb_suite::{Suite, checked, label, time_ns};
@@ -121,6 +121,14 @@ impl PlanRequest {
     }
 }
 
+/// A sample under a quota of CPU time lasts ten of its periods at least: within one, a process first runs at full speed, and
+/// then not at all.
+const QUOTA_SAMPLE_NS: u64 = 1_000_000_000;
+
+fn has_quota(knobs: &[Preparation]) -> bool {
+    knobs.iter().any(|preparation| preparation.knob.starts_with("cpu-quota"))
+}
+
 /// The plan: the request with the options that every measuring command takes, in this target directory.
 ///
 /// # Errors
@@ -131,6 +139,10 @@ pub fn plan(request: PlanRequest, args: &ExecutionArgs, dir: &Path) -> Result<Pl
         Some(far_end) => with_far_end(request.points, far_end)?,
         None => request.points,
     };
+    let is_limited = has_quota(&request.prepare.knobs);
+    for point in points.iter_mut().filter(|point| is_limited || has_quota(&point.preparation)) {
+        point.sample_ns = point.sample_ns.max(Some(QUOTA_SAMPLE_NS));
+    }
     // The monitors that are typed win over those of suites and of their points.
     let monitors = if typed_monitors.is_empty() {
         monitors("monitors", request.monitors)?

@@ -1,6 +1,7 @@
 //! Which CPUs a thread may run on.
 
 use plumb_protocol::Failure;
+use rustix::process::Pid;
 use rustix::thread::{CpuSet as Mask, sched_getaffinity, sched_setaffinity};
 
 /// The CPUs that a thread may run on.
@@ -44,5 +45,15 @@ impl CpuSet {
     pub fn apply(&self) -> Result<(), Failure> {
         sched_setaffinity(None, &self.0)
             .map_err(|error| Failure::io("sched_setaffinity", &error.into()))
+    }
+
+    /// Keeps a process of one thread to this set.
+    ///
+    /// # Errors
+    /// When the process is gone or of another user, or no CPU of the set may be used.
+    pub fn apply_to(&self, process: u32) -> Result<(), Failure> {
+        let id = i32::try_from(process).ok().and_then(Pid::from_raw);
+        sched_setaffinity(id, &self.0)
+            .map_err(|error| Failure::io(format!("pinning process {process}"), &error.into()))
     }
 }

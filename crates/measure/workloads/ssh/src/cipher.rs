@@ -14,10 +14,12 @@ use crate::fixture;
 use crate::parts::{OF_SESSION, of_session};
 use crate::session::{OpenSession, SessionSettings, SshSession, quoted};
 use plumb_workload_ends::cpu_time::{self, CpuTimes};
+use plumb_workload_kit::affinity::CpuSet;
 use plumb_workload_kit::declare::{bytes, choice, curve, rate, reported, workload};
 use plumb_workload_kit::framed_stream::{
     Carry, FramedStream, FramedStreams, WantedStream, shortest_sample_ns,
 };
+use plumb_workload_kit::placement::{Placement, in_words, placement};
 use plumb_workload_kit::processes::line_up_to;
 use plumb_workload_kit::ssh::KeyKind;
 use plumb_workload_path::{self as path, End};
@@ -118,6 +120,7 @@ impl Workload for Cipher {
             let count = near.len() + far.len();
             notes.push(format!("CPU time covers both ends: {count} helper processes"));
         }
+        notes.extend(place(start, &near, &far)?);
         let helpers = near.iter().chain(&far).copied().collect();
         let mut cpus = CpuTimes::of(start).and_of(near, far);
         notes.extend(cpus.note());
@@ -144,6 +147,21 @@ impl Workload for Cipher {
         let instance = CipherStream { streams, cpus, block: block as u64, start: start.clone() };
         Ok(StartedWorkload { instance: Box::new(instance), ready })
     }
+}
+
+/// Keeps both ends to their CPUs, as `placement` says: this process with ssh, and sshd with the sink if they run here.
+fn place(start: &Start, near: &[u32], far: &[u32]) -> Result<Option<String>, StartError> {
+    let ends = if far.is_empty() { 1 } else { 2 };
+    let Some(cpus) = Placement::of(start)?.cpus(ends, &start.facts)? else { return Ok(None) };
+    let mut cpu_of_end = cpus.iter().map(|cpu| CpuSet::only(*cpu));
+    if let Some(cpu) = cpu_of_end.next() {
+        cpu.apply()?;
+        near.iter().try_for_each(|process| cpu.apply_to(*process))?;
+    }
+    if let Some(cpu) = cpu_of_end.next() {
+        far.iter().try_for_each(|process| cpu.apply_to(*process))?;
+    }
+    Ok(Some(format!("both ends run {}", in_words(&cpus))))
 }
 
 /// A note on a cipher that the client has but does not offer unless it is told to.
@@ -196,6 +214,7 @@ fn parameters() -> Vec<Parameter> {
         choice("direction", &["up", "down"], "up: from this end to the server; down: back"),
         curve(CurveKind::Line, bytes("block", 64 << 10, "size of one write to ssh")),
         fixture::compression(),
+        placement(),
     ];
     all.extend(fixture::parameters());
     all

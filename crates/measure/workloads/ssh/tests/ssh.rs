@@ -7,7 +7,7 @@ use std::path::Path;
 use plumb_protocol::{Batch, StartError};
 use plumb_workload_ssh::ALL;
 use plumb_workload_testing::{
-    Lack, TestPoint, alone, assert_ratio, example, fastest_ns, refusal, samples, skip_part,
+    Lack, TestPoint, alone, assert_ratio, example, fastest_ns, refusal, samples, skip, skip_part,
     unsupported,
 };
 
@@ -210,6 +210,31 @@ fn programs_of_other_builds_are_used_and_asked_for_their_algorithms() {
         panic!("a server that is not there was started");
     };
     assert!(why.contains("`server=/nowhere/sshd`"), "{why}");
+}
+
+#[test]
+fn ends_run_where_the_placement_says() {
+    let scratch = tempfile::tempdir().unwrap();
+    let mut fixture = prepared(scratch.path());
+    let mut point = beside(&fixture, &[("placement", "cross-cpu")]);
+    point.start.facts.cpus = vec![0, 1];
+    // On a machine with one CPU there is no second one.
+    let Ok(started) = point.try_start() else {
+        skip(Lack::Hardware("two CPUs"));
+        return;
+    };
+    let cpus: Vec<String> = started.instance.helpers().iter().map(|pid| allowed(*pid)).collect();
+    let [ssh, far @ ..] = cpus.as_slice() else { panic!("no helpers") };
+    assert!(far.iter().all(|cpu| cpu == &far[0] && cpu != ssh), "{cpus:?}");
+    drop(started);
+    fixture.clean();
+}
+
+/// The CPUs that a process may run on, as the kernel lists them.
+fn allowed(pid: u32) -> String {
+    let status = std::fs::read_to_string(format!("/proc/{pid}/status")).unwrap();
+    let line = status.lines().find_map(|line| line.strip_prefix("Cpus_allowed_list:"));
+    line.unwrap().trim().to_owned()
 }
 
 #[test]
