@@ -86,5 +86,6 @@ pub use update::{EndedInvocation, RunUpdate};
 pub use value::{Settings, Value};
 pub use workload::{
     AuditClass, Better, CLASSIC_FAMILY, ClockKind, ClockSource, CurveKind, Description, FixtureOf,
-    Metric, MetricSource, Parameter, ParameterType, QuantityKind, Requirement, Role, SampleIs,
+    Metric, MetricSource, Parameter, ParameterType, QUANTILES, QuantityKind, Requirement, Role,
+    SampleIs,
 };

@@ -2,6 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use plumb_stats::histogram::{ValueCounts, quantile};
+
 use crate::plan::{CPU, PEAK_MEMORY, PlannedPoint};
 use crate::sample::{Samples, Usage};
 use crate::workload::{Better, Metric};
@@ -34,14 +36,42 @@ impl Measurement<'_> {
     /// whatever the metric's direction. None when it was not measured.
     #[must_use]
     pub fn costs(self, planned: &PlannedPoint, metric: &str) -> Option<Vec<f64>> {
-        let Some(declared) = planned.description.metric(metric) else {
-            return self.cost_of_all(metric).map(|cost| vec![cost]);
-        };
-        let mut costs = self.steady(declared)?;
-        if declared.better == Better::Higher {
+        let mut costs = self.values(planned, metric)?;
+        let declared = planned.description.compared(metric);
+        if declared.is_some_and(|declared| declared.better == Better::Higher) {
             costs.iter_mut().for_each(|value| *value = 1.0 / *value);
         }
         Some(costs)
+    }
+
+    /// The steady values of a metric by the name that a comparison has for it, in the metric's unit. A quantile of a
+    /// distribution (`latency p99`) is one value of all steady samples together. None when it was not measured.
+    #[must_use]
+    pub fn values(self, planned: &PlannedPoint, metric: &str) -> Option<Vec<f64>> {
+        if let Some((distribution, q)) = planned.description.distribution(metric) {
+            return self.quantile(distribution, q).map(|value| vec![value]);
+        }
+        match planned.description.metric(metric) {
+            Some(declared) => self.steady(declared),
+            None => self.cost_of_all(metric).map(|cost| vec![cost]),
+        }
+    }
+
+    /// A quantile of the steady distributions together; None without any that can be read.
+    #[expect(clippy::cast_precision_loss, reason = "a value for people")]
+    fn quantile(self, metric: &Metric, q: f64) -> Option<f64> {
+        let mut counts = ValueCounts::new();
+        let all = self.samples.histograms.get(&metric.name)?;
+        for histogram in all.iter().skip(self.steady_start) {
+            for (value, count) in histogram.counts()? {
+                let counted = counts.entry(value).or_default();
+                *counted = counted.saturating_add(count);
+            }
+        }
+        let value = quantile(&counts, q)? as f64;
+        // Times are counted in nanoseconds.
+        let value = if metric.unit == "s" { value * 1e-9 } else { value };
+        (value > 0.0).then_some(value)
     }
 
     /// Resource use that every invocation has, warm-up included.

@@ -223,6 +223,12 @@ impl InvocationRecord {
         self.measurement().costs(planned, metric)
     }
 
+    /// The steady values of a metric as a comparison names it: see [`Measurement::values`].
+    #[must_use]
+    pub fn values(&self, planned: &PlannedPoint, metric: &str) -> Option<Vec<f64>> {
+        self.measurement().values(planned, metric)
+    }
+
     /// Index of the first steady sample.
     #[must_use]
     pub fn steady_start(&self) -> usize {

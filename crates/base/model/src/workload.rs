@@ -120,6 +120,21 @@ impl Description {
         self.metrics.iter().find(|metric| metric.name == name)
     }
 
+    /// The metric that a comparison names; of a distribution, a quantile may stand behind its name (`latency p99`).
+    #[must_use]
+    pub fn compared(&self, name: &str) -> Option<&Metric> {
+        self.distribution(name).map(|(metric, _)| metric).or_else(|| self.metric(name))
+    }
+
+    /// The distribution that a comparison names, and the quantile behind its name, from 0 to 1: the median without one.
+    #[must_use]
+    pub fn distribution(&self, name: &str) -> Option<(&Metric, f64)> {
+        let (base, word) = name.rsplit_once(' ').unwrap_or((name, "p50"));
+        let (_, quantile) = QUANTILES.iter().find(|(shown, _)| *shown == word)?;
+        let metric = self.metric(base).filter(|metric| metric.kind == QuantityKind::Histogram)?;
+        Some((metric, *quantile))
+    }
+
     /// The same at a point with these settings: with its limits and nothing else if it is searched, else without them.
     #[must_use]
     pub fn at(&self, settings: &Settings) -> Self {
@@ -515,6 +530,10 @@ pub enum MetricSource {
     /// The highest load at which a goal holds, one number of all trials of an invocation.
     Search,
 }
+
+/// The quantiles of a distribution that are shown, and that a comparison may name.
+pub const QUANTILES: [(&str, f64); 5] =
+    [("p50", 0.5), ("p90", 0.9), ("p99", 0.99), ("p99.9", 0.999), ("max", 1.0)];
 
 /// The unit of a sample.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]

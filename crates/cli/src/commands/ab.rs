@@ -11,8 +11,8 @@ use plumb_analysis::{
     over_builds, over_sessions,
 };
 use plumb_model::{
-    CPU, Confidence, ExtraWork, Goal, MissingKind, PEAK_MEMORY, PlannedPoint, Preparation,
-    PreparationSlot, VerdictGoal,
+    CPU, Confidence, ExtraWork, Goal, Metric, MissingKind, PEAK_MEMORY, PlannedPoint, Preparation,
+    PreparationSlot, QuantityKind, VerdictGoal,
 };
 use plumb_report::{View, brief_scorecard, gate_json, sessions_card, sessions_json};
 use plumb_store::short;
@@ -82,7 +82,7 @@ pub struct AbArgs {
     /// The smallest relative change that matters
     #[arg(long, value_name = "SHARE", default_value = "1%")]
     margin: String,
-    /// Compare this metric, such as `cpu` or `peak_memory` [default: the first metric of the points]
+    /// Compare this metric, such as `cpu`, `peak_memory` or `latency p99` [default: the first metric of the points]
     #[arg(long, value_name = "METRIC")]
     metric: Option<String>,
     /// Repeat the comparison in this many fresh sessions
@@ -600,7 +600,7 @@ fn metric(named: Option<&str>, points: &[PlannedPoint]) -> Result<String> {
     let Some(metric) = named.or(first.map(|metric| metric.name.as_str())) else {
         return Err(CommandError::usage("the workload has no metric to compare"));
     };
-    let missing = points.iter().find(|side| side.description.metric(metric).is_none());
+    let missing = points.iter().find(|side| side.description.compared(metric).is_none());
     match missing {
         Some(point) if metric != CPU && metric != PEAK_MEMORY => {
             let declared = point.description.metrics.iter().map(|metric| metric.name.as_str());
@@ -609,8 +609,22 @@ fn metric(named: Option<&str>, points: &[PlannedPoint]) -> Result<String> {
                 .filter(|name| point.description.metric(name).is_none());
             let known: Vec<&str> = declared.chain(more).collect();
             let error = CommandError::usage(format!("{} has no metric `{metric}`", point.name()));
-            Err(error.hint(format!("its metrics: {}", known.join(", "))))
+            let error = error.hint(format!("its metrics: {}", known.join(", ")));
+            let has_quantiles = |metric: &&Metric| metric.kind == QuantityKind::Histogram;
+            Err(match point.description.metrics.iter().find(has_quantiles) {
+                Some(distribution) => {
+                    error.hint(format!("quantiles: --metric '{} p99'", distribution.name))
+                }
+                None => error,
+            })
         }
+        _ if is_distribution(points, metric) => Ok(format!("{metric} p50")),
         _ => Ok(metric.to_owned()),
     }
+}
+
+/// Whether this is a distribution without a quantile behind its name.
+fn is_distribution(points: &[PlannedPoint], metric: &str) -> bool {
+    let first = points.first().and_then(|point| point.description.distribution(metric));
+    first.is_some_and(|(distribution, _)| distribution.name == metric)
 }

@@ -252,6 +252,20 @@ fn the_metric_that_is_compared_is_shown() {
 }
 
 #[test]
+fn quantiles_of_a_distribution_are_compared() {
+    let place = place();
+    for (named, shown) in [("latency", "latency p50"), ("latency p99", "latency p99")] {
+        let mut plumb = place.plumb("ab --no-lock -q --json --max-pairs 8 --budget 20s --metric");
+        let document =
+            parsed(&ran(plumb.arg(named).args(["network.rr", "network.rr:answer=16KiB"])).unwrap());
+        let against = &results(&document, shown)[0]["against_first"][0];
+        assert!(against["ratio"].as_f64().unwrap() > 0.1, "{document}");
+    }
+    let unknown = place.run("ab --metric nothing network.rr network.rr:answer=16KiB").unwrap();
+    unknown.exits(2).says(&["its metrics: rate, latency", "--metric 'latency p99'"]);
+}
+
+#[test]
 fn three_sides_are_all_compared_with_the_first() {
     let place = place();
     let sides = ["sleep 0.01", "sleep 0.06", "sleep 0.08"];

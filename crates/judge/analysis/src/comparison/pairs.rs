@@ -228,13 +228,9 @@ fn difference(
         Sides::of(record, from, point, plan).choose(plan).units.into_iter().collect();
     let values = |side: usize| -> Vec<(u32, f64)> {
         let planned = &record.plan.points[side];
-        let declared = planned.description.metric(plan.metric);
         let mut values = Vec::new();
         for invocation in done(record, side) {
-            let all = match declared {
-                Some(declared) => invocation.steady(declared),
-                None => invocation.costs(planned, plan.metric),
-            };
+            let all = invocation.values(planned, plan.metric);
             if judged.contains(&invocation.round) {
                 values.extend(all.and_then(|all| Some((invocation.round, median(&all)?))));
             }
@@ -278,7 +274,7 @@ fn has_encryption(record: &RunRecord, point: usize) -> bool {
 }
 
 fn unit(record: &RunRecord, point: usize, plan: &ComparisonPlan) -> String {
-    let declared = record.plan.points[point].description.metric(plan.metric);
+    let declared = record.plan.points[point].description.compared(plan.metric);
     declared.map_or_else(|| unit_of_any(plan.metric), |metric| metric.unit.clone())
 }
 

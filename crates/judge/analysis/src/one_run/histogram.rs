@@ -1,6 +1,6 @@
 //! Distributions that workloads report themselves, from their encodings to quantiles.
 
-use plumb_model::{InvocationRecord, Metric, QuantityKind, RunRecord};
+use plumb_model::{InvocationRecord, Metric, QUANTILES, QuantityKind, RunRecord};
 use plumb_stats::describe::median;
 use plumb_stats::histogram::{ValueCounts, pooled_quantile, quantile, total};
 use plumb_stats::precision::clustered_quantile;
@@ -9,10 +9,6 @@ use plumb_stats::{Interval, NoInterval};
 use crate::estimate::{Estimate, estimate};
 use crate::facts::{PointFacts, point_facts};
 use crate::one_run::point_data::PointData;
-
-/// What is shown of a distribution.
-const QUANTILES: [(&str, f64); 5] =
-    [("p50", 0.5), ("p90", 0.9), ("p99", 0.99), ("p99.9", 0.999), ("max", 1.0)];
 
 /// The tail of a distribution that a point's workload reported, all processes together.
 #[derive(Debug, Clone, PartialEq)]

@@ -23,7 +23,7 @@ pub fn compare_sides(record: &RunRecord, finding: &RunFinding) -> ComparisonFind
     let arms: Vec<String> = points.iter().map(PlannedPoint::name).collect();
     let result = finding.against_first.first().map(|first| {
         let metric = first.metric.clone();
-        let declared = points.first().and_then(|point| point.description.metric(&metric));
+        let declared = points.first().and_then(|point| point.description.compared(&metric));
         SeriesComparison {
             series: points[0].point.series(&metric),
             point: first.first.clone(),
@@ -61,13 +61,10 @@ pub fn compare_sides(record: &RunRecord, finding: &RunFinding) -> ComparisonFind
 /// One side of a paired run by the metric that is compared.
 fn side(record: &RunRecord, point: usize, metric: &str) -> Option<Arm> {
     let planned = &record.plan.points[point];
-    let declared = planned.description.metric(metric);
+    let declared = planned.description.compared(metric);
     let by_invocation: Vec<Vec<f64>> = record
         .good_invocations(point)
-        .filter_map(|invocation| match declared {
-            Some(declared) => invocation.steady(declared),
-            None => invocation.costs(planned, metric),
-        })
+        .filter_map(|invocation| invocation.values(planned, metric))
         .collect();
     let processes: Vec<Vec<f64>> = match planned.description.sample_is {
         SampleIs::Process => by_invocation.into_iter().flatten().map(|value| vec![value]).collect(),
