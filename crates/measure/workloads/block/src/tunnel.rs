@@ -11,8 +11,7 @@ use std::path::{Path, PathBuf};
 use plumb_protocol::{Failure, Start, StartError};
 use plumb_workload_kit::processes::{cpu_ns, descendants};
 use plumb_workload_kit::ssh::{
-    KNOWN_HOSTS, Listening, OtherPrograms, Serves, SshClient, SshForward, SshTools, Sshd,
-    UserAccount,
+    Listening, OtherPrograms, Serves, SshClient, SshForward, SshTools, Sshd, UserAccount,
 };
 
 use crate::relay::{NbdRelay, RelayedBytes};
@@ -46,14 +45,9 @@ impl Tunnel {
         let sshd = Sshd::start(Path::new(&start.scratch), &tools, &account, serves)?;
         let relay = NbdRelay::start(sshd.address().port(), access.link, access.seed)
             .map_err(|error| Failure::io("finding a free port", &error))?;
-        let client = SshClient {
-            ssh: tools.ssh,
-            server: (Ipv4Addr::LOCALHOST, relay.port()).into(),
-            folder: sshd.folder().to_owned(),
-            known_hosts: sshd.folder().join(KNOWN_HOSTS),
-            user: account.name,
-            is_compressed,
-        };
+        let listens = (Ipv4Addr::LOCALHOST, relay.port()).into();
+        let client = SshClient::of_folder(tools.ssh, listens, sshd.folder().to_owned())?;
+        let client = SshClient { is_compressed, ..client };
         let socket = fresh_path(start, "nbd-ssh");
         let forward = format!("{}:{}", escaped(&socket), escaped(server));
         let is_there = || UnixStream::connect(&socket).is_ok();

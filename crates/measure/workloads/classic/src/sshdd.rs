@@ -12,7 +12,7 @@ use plumb_workload_kit::declare::{between, bytes, choice, reported, workload};
 use plumb_workload_kit::processes::die_with_parent;
 use plumb_workload_kit::spawn::find_program;
 use plumb_workload_kit::ssh::{
-    KNOWN_HOSTS, Listening, OtherPrograms, Serves, SshClient, SshTools, Sshd, UserAccount,
+    Listening, OtherPrograms, Serves, SshClient, SshTools, Sshd, UserAccount,
 };
 
 const MIB: u64 = 1 << 20;
@@ -86,16 +86,10 @@ impl Workload for SshDd {
         let tools = SshTools::find(OtherPrograms::default())?;
         let (version, _) = tools.client_versions()?;
         let folder = PathBuf::from(endpoint(start, "folder")?);
-        let client = SshClient {
-            ssh: tools.ssh,
-            server: endpoint(start, "server")?
-                .parse()
-                .map_err(|_| Failure("sshd reported no address".to_owned()))?,
-            known_hosts: folder.join(KNOWN_HOSTS),
-            folder,
-            user: UserAccount::current()?.name,
-            is_compressed: false,
-        };
+        let server = endpoint(start, "server")?
+            .parse()
+            .map_err(|_| Failure("sshd reported no address".to_owned()))?;
+        let client = SshClient::of_folder(tools.ssh, server, folder)?;
         let transfers = SshTransfers {
             dd: find_program("dd")?,
             client,

@@ -74,9 +74,8 @@ impl Workload for STime {
         let accept = format!("{HOST}:PORT");
         let paths = [certificate, key].map(|path| path.display().to_string());
         // -www: it answers a request for a page, which s_time needs to resume sessions of TLS 1.3.
-        let words = ["s_server", "-quiet", "-www", "-accept", &accept, "-curves", "X25519"];
-        let words = words.into_iter().chain(["-cert", &paths[0], "-key", &paths[1]]);
-        let words: Vec<&str> = words.collect();
+        let mut words = vec!["s_server", "-quiet", "-www", "-accept", &accept];
+        words.extend(["-curves", "X25519", "-cert", &paths[0], "-key", &paths[1]]);
         let (ready, server) = servers::start(&program, Listens::Tcp, &words)?;
         Ok((ready, Box::new((server, CertificateFolder(folder)))))
     }
@@ -84,8 +83,9 @@ impl Workload for STime {
     fn start(&self, start: &Start) -> Result<StartedWorkload, StartError> {
         let program = openssl()?;
         let version = version::after(&program, &["version"], "OpenSSL ")?;
-        let port = start.endpoints.get("port");
-        let port = port.ok_or_else(|| StartError::Failed("the server reported no port".into()))?;
+        let Some(port) = start.endpoints.get("port") else {
+            return Err(StartError::Failed("the server reported no port".into()));
+        };
         let is_old = start.text("version") == "1.2";
         let is_resumed = start.text("mode") == "resumed";
         let mut arguments = vec!["s_time".to_owned(), "-connect".to_owned()];
@@ -172,18 +172,23 @@ impl STimeRuns {
 /// The connections that s_time counts in real seconds. It prints `r` for each that resumed a session and `*` or `t` for
 /// each that did not.
 fn connections(text: &str, is_resumed: bool) -> Result<u64, Failure> {
-    let counts = |line: &&str| line.contains(" real seconds");
-    let count = text.lines().rfind(counts).and_then(|line| line.split(' ').next()?.parse().ok());
-    let count = count.filter(|count| *count > 0);
-    let count = count.ok_or_else(|| Failure("openssl s_time printed no connections".to_owned()))?;
-    let is_mark = |c: char| matches!(c, 'r' | '*' | 't');
-    let marks = text.lines().find(|line| !line.is_empty() && line.chars().all(is_mark));
-    let resumed = marks.unwrap_or_default().chars().filter(|mark| *mark == 'r').count() as u64;
+    let count = text
+        .lines()
+        .rfind(|line| line.contains(" real seconds"))
+        .and_then(|line| line.split(' ').next()?.parse().ok())
+        .filter(|count| *count > 0)
+        .ok_or_else(|| Failure("openssl s_time printed no connections".to_owned()))?;
+    let marks = text.lines().find(|line| is_of_marks(line)).unwrap_or_default();
+    let resumed = marks.chars().filter(|mark| *mark == 'r').count() as u64;
     let expected = if is_resumed { count } else { 0 };
     if resumed == expected {
         return Ok(count);
     }
     Err(Failure(format!("openssl s_time resumed {resumed} of {count} sessions")))
+}
+
+fn is_of_marks(line: &str) -> bool {
+    !line.is_empty() && line.chars().all(|c| matches!(c, 'r' | '*' | 't'))
 }
 
 impl Instance for STimeRuns {

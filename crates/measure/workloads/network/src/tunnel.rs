@@ -7,8 +7,7 @@ use plumb_protocol::{Failure, Start, StartError};
 use plumb_workload_ends::cpu_time::Words;
 use plumb_workload_kit::processes::descendants;
 use plumb_workload_kit::ssh::{
-    KNOWN_HOSTS, Listening, OtherPrograms, Serves, SshClient, SshForward, SshTools, Sshd,
-    UserAccount,
+    Listening, OtherPrograms, Serves, SshClient, SshForward, SshTools, Sshd, UserAccount,
 };
 
 /// Endpoints of the server.
@@ -59,16 +58,10 @@ impl RequestTunnel {
         let tools = SshTools::find(OtherPrograms::default())?;
         let (version, _) = tools.client_versions()?;
         let folder = PathBuf::from(endpoint(start, FOLDER)?);
-        let client = SshClient {
-            ssh: tools.ssh,
-            server: endpoint(start, SERVER)?
-                .parse()
-                .map_err(|_| Failure("sshd reported no address".to_owned()))?,
-            known_hosts: folder.join(KNOWN_HOSTS),
-            folder,
-            user: UserAccount::current()?.name,
-            is_compressed: false,
-        };
+        let listens = endpoint(start, SERVER)?
+            .parse()
+            .map_err(|_| Failure("sshd reported no address".to_owned()))?;
+        let client = SshClient::of_folder(tools.ssh, listens, folder)?;
         let sshd: u32 = endpoint(start, PROCESS)?
             .parse()
             .map_err(|_| Failure("sshd reported no process".to_owned()))?;

@@ -117,8 +117,7 @@ impl Client {
         let library = match target.start.text("client") {
             "openssl" => {
                 let library = Libssl::load()?;
-                let context = TlsContext::client(library, &target.start, &trust)?;
-                let context = Arc::new(context);
+                let context = Arc::new(TlsContext::client(library, &target.start, &trust)?);
                 ClientLibrary::Openssl { context, version: &library.version, session: None }
             }
             _ => {

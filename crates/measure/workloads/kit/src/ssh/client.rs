@@ -5,6 +5,9 @@ use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use plumb_protocol::StartError;
+
+use super::account::UserAccount;
 use super::sshd::{HOST_ALIAS, KNOWN_HOSTS, yes_or_no};
 use crate::processes::die_with_parent;
 
@@ -26,6 +29,25 @@ pub struct SshClient {
 }
 
 impl SshClient {
+    /// A client of a server of this machine: that of [`Sshd`](super::Sshd) whose folder this is, reached at this address.
+    ///
+    /// # Errors
+    /// As for [`UserAccount::current`].
+    pub fn of_folder(
+        ssh: PathBuf,
+        server: SocketAddr,
+        folder: PathBuf,
+    ) -> Result<Self, StartError> {
+        Ok(Self {
+            ssh,
+            server,
+            known_hosts: folder.join(KNOWN_HOSTS),
+            folder,
+            user: UserAccount::current()?.name,
+            is_compressed: false,
+        })
+    }
+
     /// Whether the server is the one whose folder has the key.
     #[must_use]
     pub fn is_here(&self) -> bool {
