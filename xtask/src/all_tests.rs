@@ -38,8 +38,8 @@ const ALONE: [&str; 15] = [
 /// The tests of pages in a real browser, and those of them that measure time.
 const BROWSER: &str = "browser";
 const TIMED_BROWSER: &str = "browser-timed";
-/// Those tests of [`WAITING`] that have the machine to themselves, one after the other, by the beginnings of their names, and
-/// what they are called together: next to other work, a check finds the machine too busy, and is repeated.
+/// Those tests of [`WAITING`] that have the machine to themselves, two at a time, by a part of their names, and what they are
+/// called together: next to more work, a check finds the machine too busy, and is repeated.
 const VERDICTS: &str = "robust-verdicts";
 const OF_VERDICTS: [&str; 2] = ["check::", "loops::a_credit_that_is_spent"];
 /// The number of test binaries that run at the same time.
@@ -186,7 +186,7 @@ fn with_verdicts_apart(mut binaries: Vec<Binary>) -> Vec<Binary> {
     let mut apart = Vec::new();
     for binary in binaries.iter_mut().filter(|binary| binary.name == WAITING.0) {
         let mut arguments: Vec<String> = OF_VERDICTS.map(str::to_owned).to_vec();
-        arguments.push("--test-threads=1".to_owned());
+        arguments.push("--test-threads=2".to_owned());
         apart.push(Binary {
             name: VERDICTS.to_owned(),
             program: binary.program.clone(),

@@ -98,10 +98,14 @@ fn part(
     Some(PartOfWork { name: possible.name.clone(), result, time_s, is_first })
 }
 
-/// The time of so much work at a rate; a time is taken as it is. With the interval that every output shows of the result.
+/// The time of so much work at a rate; a time is taken as it is. With the interval that every output shows of the result, or,
+/// if there is none, with that of the session, in which all parts were measured.
 fn time_s(finding: &Finding, work: f64, record: &RunRecord) -> Option<Estimate> {
     let planned = record.plan.points.get(finding.point.index)?;
-    let shown = finding.shown();
+    let mut shown = finding.shown();
+    if shown.interval.is_err() {
+        shown.interval.clone_from(&finding.estimate.interval);
+    }
     Some(match planned.description.metric(&finding.metric)?.source {
         MetricSource::Rate => reciprocal(&shown, work),
         MetricSource::Time | MetricSource::Value | MetricSource::Search => shown,
