@@ -68,9 +68,9 @@ impl Measurement<'_> {
                 *counted = counted.saturating_add(count);
             }
         }
-        let value = quantile(&counts, q)? as f64;
         // Times are counted in nanoseconds.
-        let value = if metric.unit == "s" { value * 1e-9 } else { value };
+        let scale = if metric.unit == "s" { 1e-9 } else { 1.0 };
+        let value = quantile(&counts, q)? as f64 * scale;
         (value > 0.0).then_some(value)
     }
 
@@ -87,5 +87,64 @@ impl Measurement<'_> {
             _ => return None,
         };
         (cost > 0.0 && cost.is_finite()).then_some(cost)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use super::Measurement;
+    use crate::plan::{PlannedPoint, Program};
+    use crate::point::Point;
+    use crate::sample::{Histogram, Samples};
+    use crate::value::Settings;
+    use crate::workload::{Better, Description, Metric, MetricSource, QuantityKind};
+
+    #[test]
+    fn a_quantile_is_of_all_steady_samples_and_a_plain_name_is_the_median() {
+        let latency = Metric {
+            kind: QuantityKind::Histogram,
+            ..Metric::new("latency", "s", Better::Lower, MetricSource::Value, "")
+        };
+        let rate = Metric::new("rate", "ops/s", Better::Higher, MetricSource::Rate, "");
+        let mut description = Description::new("a.b", "");
+        description.metrics = vec![rate, latency];
+        let point = Point::new(&description, &Settings::new(), 1).unwrap();
+        let program = Program { argv: Vec::new() };
+        let planned = PlannedPoint::new(point, description, program);
+        // The first sample is warm-up; of the other two, 98 of 100 values are 1 µs and the others 5 µs.
+        let warm_up = Histogram::Sparse(vec![(9_000, 1000)]);
+        let steady = [vec![(1_000, 98)], vec![(5_000, 2)]].map(Histogram::Sparse);
+        let [second, third] = steady;
+        let samples = Samples {
+            start_ns: vec![0, 1, 2],
+            elapsed_ns: vec![1_000; 3],
+            iterations: vec![1; 3],
+            cpu: vec![0; 3],
+            values: BTreeMap::new(),
+            histograms: [("latency".to_owned(), vec![warm_up, second, third])].into(),
+        };
+        let measured = Measurement {
+            samples: &samples,
+            usage: &[],
+            work: &BTreeMap::new(),
+            steady_start: 1,
+            peak_memory_bytes: None,
+        };
+        let value = |name: &str| measured.values(&planned, name).map(|values| values[0]);
+        for (name, seconds) in
+            [("latency", 1e-6), ("latency p50", 1e-6), ("latency p99", 5e-6), ("latency max", 5e-6)]
+        {
+            let found = value(name).unwrap();
+            assert!((found / seconds - 1.0).abs() < 1e-9, "{name}: {found}");
+        }
+        assert_eq!(value("latency p95"), None, "only quantiles that are shown");
+        assert_eq!(value("rate p99"), None, "a rate is no distribution");
+        assert!(planned.description.compared("rate").is_some());
+        assert!(planned.description.compared("latency p95").is_none());
+        // Less is better of a cost, whatever the direction of the metric.
+        let cost = measured.costs(&planned, "rate").unwrap()[0];
+        assert!((cost / 1e-6 - 1.0).abs() < 1e-9, "{cost}");
     }
 }

@@ -11,8 +11,8 @@ use plumb_analysis::{
     over_builds, over_sessions,
 };
 use plumb_model::{
-    CPU, Confidence, ExtraWork, Goal, Metric, MissingKind, PEAK_MEMORY, PlannedPoint, Preparation,
-    PreparationSlot, QuantityKind, VerdictGoal,
+    Better, CPU, Confidence, ExtraWork, Goal, Metric, MissingKind, PEAK_MEMORY, PlannedPoint,
+    Preparation, PreparationSlot, QuantityKind, VerdictGoal,
 };
 use plumb_report::{View, brief_scorecard, gate_json, sessions_card, sessions_json};
 use plumb_store::short;
@@ -618,9 +618,18 @@ fn metric(named: Option<&str>, points: &[PlannedPoint]) -> Result<String> {
                 None => error,
             })
         }
+        _ if has_no_direction(points, metric) => Err(CommandError::usage(format!(
+            "neither more nor less of `{metric}` is better, so no side can be slower by it"
+        ))
+        .hint("plumb run shows the values of both points")),
         _ if is_distribution(points, metric) => Ok(format!("{metric} p50")),
         _ => Ok(metric.to_owned()),
     }
+}
+
+fn has_no_direction(points: &[PlannedPoint], metric: &str) -> bool {
+    let first = points.first().and_then(|point| point.description.compared(metric));
+    first.is_some_and(|declared| declared.better == Better::Neither)
 }
 
 /// Whether this is a distribution without a quantile behind its name.

@@ -81,6 +81,8 @@ impl FailPolicy {
                 Err(
                     NoVerdict::EndedDifferently { .. } | NoVerdict::Failures { differ: true, .. },
                 ) if self.fail_on.is_some() => Exit::Failed,
+                // A gate must not pass because nothing was compared.
+                Err(NoVerdict::MetricMissing) => Exit::Nothing,
                 _ => self.exit(verdict.ok(), ratio.as_ref(), comparison.margin),
             }
         };

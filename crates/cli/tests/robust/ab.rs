@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::hint::black_box;
+use std::net::TcpListener;
 use std::path::Path;
 use std::process::Command;
 use std::thread;
@@ -263,6 +264,22 @@ fn quantiles_of_a_distribution_are_compared() {
     }
     let unknown = place.run("ab --metric nothing network.rr network.rr:answer=16KiB").unwrap();
     unknown.exits(2).says(&["its metrics: rate, latency", "--metric 'latency p99'"]);
+}
+
+#[test]
+fn a_metric_without_values_or_direction_gives_no_verdict_and_no_gate_passes_by_it() {
+    let place = place();
+    let options = "ab --no-lock -q --max-pairs 8 --fail-on slower";
+    // A server that is not plumb's does not report its CPU time.
+    let server = TcpListener::bind(("127.0.0.1", 0)).unwrap();
+    let port = server.local_addr().unwrap().port();
+    thread::spawn(move || server.incoming().for_each(drop));
+    let lacking = format!("network.connect network.connect:host=127.0.0.1,port={port}");
+    let lacking = place.run(&format!("{options} --metric far_cpu {lacking}")).unwrap();
+    lacking.exits(3).shows(&["no verdict", "a side has no value of this metric here"]);
+    let neutral =
+        place.run(&format!("{options} --metric ssh_cpu block.remote block.remote:depth=4"));
+    neutral.unwrap().exits(2).says(&["neither more nor less of `ssh_cpu` is better"]);
 }
 
 #[test]

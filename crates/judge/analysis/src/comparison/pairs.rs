@@ -84,9 +84,9 @@ impl PointComparison {
 /// Every later point compared with the first; none when the plan does not ask.
 pub(crate) fn against_first(record: &RunRecord) -> Vec<PointComparison> {
     let Some(plan) = record.plan.comparison() else { return Vec::new() };
-    let has_first = is_measured(record, 0, &plan);
+    let has_first = has_ended_well(record, 0);
     (1..record.plan.points.len())
-        .filter(|point| has_first || is_measured(record, *point, &plan))
+        .filter(|point| has_first || has_ended_well(record, *point))
         .map(|point| compare(record, 0, point, &plan))
         .collect()
 }
@@ -101,6 +101,15 @@ pub(crate) fn against_above(record: &RunRecord) -> Vec<PointComparison> {
     let measured: Vec<usize> = points.filter(|point| is_measured(record, *point, &plan)).collect();
     let rows = measured.windows(2).filter(|rows| rows[0] > 0);
     rows.map(|rows| compare(record, rows[0], rows[1], &plan)).collect()
+}
+
+fn has_ended_well(record: &RunRecord, point: usize) -> bool {
+    record.good_invocations(point).next().is_some()
+}
+
+/// Whether a point was measured, but without this metric.
+fn lacks_metric(record: &RunRecord, point: usize, plan: &ComparisonPlan) -> bool {
+    has_ended_well(record, point) && !is_measured(record, point, plan)
 }
 
 fn is_measured(record: &RunRecord, point: usize, plan: &ComparisonPlan) -> bool {
@@ -314,9 +323,11 @@ fn by_pairs(record: &RunRecord, from: usize, point: usize, plan: &ComparisonPlan
     let failed = Failures::of(record, from, point);
     let first_ends = ends(record.good_invocations(from));
     let later_ends = ends(record.good_invocations(point));
+    let is_missing = lacks_metric(record, from, plan) || lacks_metric(record, point, plan);
     let unfit = failed
         .unfit(logs.len())
         .or_else(|| NoVerdict::of_ends(&first_ends, &later_ends))
+        .or_else(|| is_missing.then_some(NoVerdict::MetricMissing))
         .or_else(|| disturbed(record, from, point, &chosen));
     let judged = unfit.map_or_else(|| judge(&chosen, level, plan.margin), Err);
     // The strategy looks only at comparisons with the first point.

@@ -224,6 +224,8 @@ pub enum NoVerdict {
     },
     /// Of this metric neither direction is better.
     NoDirection,
+    /// A side was measured, and no invocation of it has a value of the metric that is compared.
+    MetricMissing,
     /// A cost is not above 0, so that it has no log.
     NotPositive,
     /// The ratio has no interval.
@@ -312,6 +314,9 @@ impl fmt::Display for NoVerdict {
                 "measured in turns, but only in {blocks} blocks of the {FEWEST_PAIRS} for a verdict"
             ),
             Self::NoDirection => f.write_str("neither direction is better"),
+            Self::MetricMissing => {
+                f.write_str("a side has no value of this metric here: compare another metric")
+            }
             Self::NotPositive => f.write_str("a value is zero, negative or not a number"),
             Self::NoInterval(reason) => reason.fmt(f),
         }

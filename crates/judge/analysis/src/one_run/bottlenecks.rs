@@ -98,18 +98,24 @@ fn part(
     Some(PartOfWork { name: possible.name.clone(), result, time_s, is_first })
 }
 
-/// The time of so much work at a rate; a time is taken as it is. With the interval that every output shows of the result, or,
-/// if there is none, with that of the session, in which all parts were measured.
+/// The time of so much work at a rate; a time is taken as it is.
 fn time_s(finding: &Finding, work: f64, record: &RunRecord) -> Option<Estimate> {
     let planned = record.plan.points.get(finding.point.index)?;
-    let mut shown = finding.shown();
-    if shown.interval.is_err() {
-        shown.interval.clone_from(&finding.estimate.interval);
-    }
+    let shown = with_interval(finding);
     Some(match planned.description.metric(&finding.metric)?.source {
         MetricSource::Rate => reciprocal(&shown, work),
         MetricSource::Time | MetricSource::Value | MetricSource::Search => shown,
     })
+}
+
+/// A result with the interval that every output shows, or, if there is none, with that of the session, in which all parts
+/// were measured.
+fn with_interval(finding: &Finding) -> Estimate {
+    let shown = finding.shown();
+    match shown.interval {
+        Ok(_) => shown,
+        Err(_) => finding.estimate.clone(),
+    }
 }
 
 /// The time of those that come first, and the longest of the others.
@@ -153,9 +159,12 @@ fn over(one: &Estimate, other: &Estimate) -> Estimate {
 
 #[cfg(test)]
 mod tests {
-    use super::{longest_beyond_doubt, over, predicted};
+    use super::{longest_beyond_doubt, over, predicted, with_interval};
     use crate::estimate::{Ends, Estimate};
     use crate::one_run::bottleneck::PartOfWork;
+    use crate::one_run::finding::Finding;
+    use crate::summarise;
+    use crate::testing::first_look;
 
     fn part(name: &str, time: f64, spread: f64, is_first: bool) -> PartOfWork {
         let interval = Ok(Ends { low: time * (1.0 - spread), high: time * (1.0 + spread) });
@@ -185,6 +194,18 @@ mod tests {
         let mut unknown = far;
         unknown[1].time_s.interval = Err("too few processes".into());
         assert_eq!(longest_beyond_doubt(&unknown), None);
+    }
+
+    #[test]
+    fn the_session_counts_if_it_was_too_noisy_for_the_machine() {
+        let finding = &summarise(&first_look()).results[0];
+        assert!(finding.estimate.interval.is_ok());
+        let noisy = Finding { machine: Some(Err("too noisy".into())), ..finding.clone() };
+        assert!(noisy.shown().interval.is_err());
+        assert_eq!(with_interval(&noisy), finding.estimate);
+        let machine = Ends { low: 1.0, high: 2.0 };
+        let known = Finding { machine: Some(Ok(machine)), ..finding.clone() };
+        assert_eq!(with_interval(&known).interval, Ok(machine));
     }
 
     #[test]

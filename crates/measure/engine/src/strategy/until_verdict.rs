@@ -17,6 +17,9 @@ use plumb_stats::verdict::{Judgement, LookSchedule, Verdict as Word, interval_of
 use super::strategy::{Round, Strategy, close, common_stop, decision};
 use crate::history::{History, PointHistory};
 
+/// Invocations without a cost after which a point is taken to lack the metric.
+const MOST_WITHOUT_COST: usize = 3;
+
 /// Keeps the coins apart from the other random choices of the run's seed.
 const COINS: u64 = 0x636f_696e;
 
@@ -75,6 +78,8 @@ impl UntilVerdict {
         let units = PairCounts::of(first, later, self.a_unit);
         let mut pace = Pace::of(history, point, units.counted);
         let forced = forced.or(self.time_is_up(history, &pace).then_some(StopReason::Budget));
+        let is_missing = lacks_metric(first) || lacks_metric(later);
+        let forced = forced.or(is_missing.then_some(StopReason::Hopeless));
         // Whether exclusions are too many is judged where a look may be due: those that belong to a side are none.
         let can_wait = forced.is_none_or(|stop| stop == StopReason::Interference);
         if can_wait && !self.may_be_due(point, &units) {
@@ -305,6 +310,11 @@ impl Pace {
             share_ns(first, first.invocations).max(share_ns(later, later.invocations));
         Self { pairs, pair_ns, round_ns, is_slow: invocation_ns > SLOW_NS }
     }
+}
+
+/// Whether so many invocations went well without a cost that there will be none: the point does not have the metric here.
+fn lacks_metric(history: &PointHistory) -> bool {
+    history.invocations >= MOST_WITHOUT_COST && history.side.counts().0 == 0
 }
 
 /// The time that a point took so far over so many parts; all of it if there is none yet.

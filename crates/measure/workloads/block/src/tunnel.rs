@@ -46,8 +46,10 @@ impl Tunnel {
         let relay = NbdRelay::start(sshd.address().port(), access.link, access.seed)
             .map_err(|error| Failure::io("finding a free port", &error))?;
         let listens = (Ipv4Addr::LOCALHOST, relay.port()).into();
-        let client = SshClient::of_folder(tools.ssh, listens, sshd.folder().to_owned())?;
-        let client = SshClient { is_compressed, ..client };
+        let client = SshClient {
+            is_compressed,
+            ..SshClient::of_folder(tools.ssh, listens, sshd.folder().to_owned())?
+        };
         let socket = fresh_path(start, "nbd-ssh");
         let forward = format!("{}:{}", escaped(&socket), escaped(server));
         let is_there = || UnixStream::connect(&socket).is_ok();

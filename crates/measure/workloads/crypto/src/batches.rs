@@ -63,7 +63,7 @@ where
 }
 
 /// A flag if another provider does the same work faster here, by a short test before anything is timed. Those that lack
-/// the algorithm do not count, and nor does one that was asked for by name.
+/// the algorithm do not count. The system's library has no such flag: it is never the default.
 fn faster_provider(
     own: Provider,
     build: impl Fn(Provider, usize) -> Result<Box<dyn Member>, StartError>,

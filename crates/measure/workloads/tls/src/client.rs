@@ -51,6 +51,11 @@ impl HandshakeTarget {
         let (address, name) = if is_own {
             let (address, _) = token::told(start)?;
             (at_far_end(start, address), word(start, "name")?.to_owned())
+        } else if start.text("server") == "openssl" {
+            return Err(StartError::unsupported(
+                "`server` chooses the library of plumb's own server, and `host` names another one",
+                "leave out `server` or `host`",
+            ));
         } else {
             let port = u16::try_from(start.integer("port"))
                 .ok()

@@ -220,6 +220,9 @@ fn certificates_are_verified_and_faults_are_named() {
     let server = OpensslServer::start(folder.path(), &[]);
     let (why, fix) = unsupported("an unknown authority", to(&server.port, &[]).try_start());
     assert!(why.contains("certificate") && fix.contains("`verify=off`"), "{why}; {fix}");
+    let other = to(&server.port, &[("server", "openssl")]);
+    let (_, fix) = unsupported("a library of a server that is not ours", other.try_start());
+    assert_eq!(fix, "leave out `server` or `host`");
     let by_openssl = to(&server.port, &[("client", "openssl")]);
     let (why, fix) = unsupported("an unknown authority", by_openssl.try_start());
     assert!(why.contains("certificate") && fix.contains("`verify=off`"), "{why}; {fix}");

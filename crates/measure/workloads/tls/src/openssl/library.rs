@@ -52,8 +52,8 @@ impl Libssl {
             )
         })?;
         // SAFETY: the function takes any number and returns a static text that ends with a zero byte.
-        let version = unsafe { CStr::from_ptr((functions.version)(OPENSSL_VERSION_STRING)) };
-        let version = version.to_string_lossy().into_owned();
+        let text = unsafe { CStr::from_ptr((functions.version)(OPENSSL_VERSION_STRING)) };
+        let version = text.to_string_lossy().into_owned();
         // Exit handlers of the library run when the process ends, so it must never be unloaded.
         std::mem::forget(library);
         Ok(Box::leak(Box::new(Self { functions, version })))
