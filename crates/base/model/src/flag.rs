@@ -32,8 +32,10 @@ pub enum FlagKind {
     WarmUp,
     /// Only one process was sampled: layout and regime were not.
     SingleProcess,
-    /// The client, not the thing measured, was the limit.
+    /// The client, not the thing measured, was the limit: it did not begin operations when they were due.
     ClientBound,
+    /// The clients of a closed loop used most of their CPU time, so they may be the limit.
+    GeneratorBusy,
     /// Part of the requests got no answer.
     Lossy,
     /// Other addresses of the same host give something else.
@@ -82,6 +84,45 @@ pub enum FlagKind {
 }
 
 impl FlagKind {
+    /// Every kind that plumb itself finds.
+    pub const ALL: [Self; 35] = [
+        Self::Cached,
+        Self::NotDirect,
+        Self::Unflushed,
+        Self::Compressed,
+        Self::Sparse,
+        Self::Tmpfs,
+        Self::NoJournal,
+        Self::Capped,
+        Self::Noisy,
+        Self::Unsteady,
+        Self::WarmUp,
+        Self::SingleProcess,
+        Self::ClientBound,
+        Self::GeneratorBusy,
+        Self::Lossy,
+        Self::OddAddress,
+        Self::Buffered,
+        Self::ZeroCounter,
+        Self::NotResumed,
+        Self::FasterProvider,
+        Self::LayoutFixed,
+        Self::Suspended,
+        Self::Uncalibrated,
+        Self::Bimodal,
+        Self::Burst,
+        Self::Overhead,
+        Self::Interference,
+        Self::WithLoad,
+        Self::Resumed,
+        Self::EnvironmentChanged,
+        Self::Oversubscribed,
+        Self::SearchIncomplete,
+        Self::WorkDiffers,
+        Self::Unreadable,
+        Self::Short,
+    ];
+
     /// What it means for the number that carries it, in one line; empty for a plug-in's own word,
     /// whose evidence must speak for itself.
     #[must_use]
@@ -106,6 +147,9 @@ impl FlagKind {
                 "another process may give a different result, however narrow the interval"
             }
             Self::ClientBound => "the client was the bottleneck, not the system that it measures",
+            Self::GeneratorBusy => {
+                "the clients were busy most of the time: the system that they measure may do more"
+            }
             Self::Lossy => {
                 "some requests got no answer: they were lost on the way, or a limit dropped them"
             }
@@ -162,6 +206,7 @@ impl FlagKind {
             Self::WarmUp => "warm-up",
             Self::SingleProcess => "single-process",
             Self::ClientBound => "client-bound",
+            Self::GeneratorBusy => "generator-busy",
             Self::Lossy => "lossy",
             Self::OddAddress => "odd-address",
             Self::Buffered => "buffered",
@@ -217,7 +262,8 @@ mod tests {
 
     #[test]
     fn the_stored_word_is_the_shown_word() {
-        for flag in [FlagKind::Cached, FlagKind::WarmUp, FlagKind::Oversubscribed] {
+        for flag in FlagKind::ALL {
+            assert!(!flag.meaning().is_empty(), "{flag}");
             assert_eq!(serde_json::to_string(&flag).unwrap(), format!("\"{flag}\""));
         }
         let other: FlagKind = serde_json::from_str("\"my-own\"").unwrap();

@@ -79,39 +79,6 @@ const CHAPTERS: [(&str, &str, &str); 9] = [
     ),
 ];
 
-/// Every flag that plumb itself finds.
-const FLAGS: [FlagKind; 29] = [
-    FlagKind::Cached,
-    FlagKind::NotDirect,
-    FlagKind::Unflushed,
-    FlagKind::Compressed,
-    FlagKind::Sparse,
-    FlagKind::Tmpfs,
-    FlagKind::NoJournal,
-    FlagKind::Capped,
-    FlagKind::Noisy,
-    FlagKind::Unsteady,
-    FlagKind::WarmUp,
-    FlagKind::SingleProcess,
-    FlagKind::ClientBound,
-    FlagKind::ZeroCounter,
-    FlagKind::NotResumed,
-    FlagKind::FasterProvider,
-    FlagKind::LayoutFixed,
-    FlagKind::Suspended,
-    FlagKind::Uncalibrated,
-    FlagKind::Bimodal,
-    FlagKind::Burst,
-    FlagKind::Short,
-    FlagKind::Unreadable,
-    FlagKind::Overhead,
-    FlagKind::Interference,
-    FlagKind::WithLoad,
-    FlagKind::Resumed,
-    FlagKind::EnvironmentChanged,
-    FlagKind::Oversubscribed,
-];
-
 /// The page that explains every word.
 #[must_use]
 pub fn method_page() -> Page {
@@ -136,7 +103,7 @@ pub fn method_page() -> Page {
 
 fn flags() -> Html {
     let mut table = DataTable::new(["Flag", "What it means"]);
-    for flag in &FLAGS {
+    for flag in &FlagKind::ALL {
         let word = flag.word();
         let id = format!("flag-{word}");
         table.row_at(&id, [name(link_to(&id, word)), cell(flag.meaning())]);

@@ -226,6 +226,9 @@ pub enum NoVerdict {
     NoDirection,
     /// A side was measured, and no invocation of it has a value of the metric that is compared.
     MetricMissing,
+    /// Both are equally fast, but the clients of one were busy most of the time, so that their server may have become
+    /// slower unseen.
+    GeneratorBusy,
     /// A cost is not above 0, so that it has no log.
     NotPositive,
     /// The ratio has no interval.
@@ -317,6 +320,9 @@ impl fmt::Display for NoVerdict {
             Self::MetricMissing => {
                 f.write_str("a side has no value of this metric here: compare another metric")
             }
+            Self::GeneratorBusy => f.write_str(
+                "no difference is seen, but the clients were busy most of the time and may hide one: use more clients or a rate",
+            ),
             Self::NotPositive => f.write_str("a value is zero, negative or not a number"),
             Self::NoInterval(reason) => reason.fmt(f),
         }

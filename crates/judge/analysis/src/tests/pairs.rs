@@ -1,6 +1,6 @@
 //! Points of one run in pairs.
 
-use plumb_model::{ENDED, Goal, Interference, RunRecord, Verdict, VerdictGoal};
+use plumb_model::{ENDED, Flag, FlagKind, Goal, Interference, RunRecord, Verdict, VerdictGoal};
 
 use crate::testing::{Builder, COPY, Spec, exec, fail};
 use crate::{
@@ -35,6 +35,32 @@ fn a_higher_rate_is_a_lower_cost() {
     let comparison = &summarise(&record).against_first[0].found;
     assert_eq!(comparison.verdict, Ok(Verdict::Faster));
     assert!((comparison.ratio.as_ref().unwrap().value - 0.5).abs() < 0.01);
+}
+
+#[test]
+fn busy_clients_can_not_clear_a_regression() {
+    // Point 1 is faster than point 0; with its samples it is the same.
+    let verdict = |is_same: bool, flagged: usize| {
+        let mut record = exec();
+        let firsts: Vec<_> =
+            record.invocations.iter().filter(|invocation| invocation.point == 0).cloned().collect();
+        let laters = record.invocations.iter_mut().filter(|invocation| invocation.point == 1);
+        for (index, later) in laters.enumerate() {
+            let first = firsts.iter().find(|first| first.round == later.round).unwrap();
+            if is_same {
+                later.samples = first.samples.clone();
+            }
+            if index < flagged {
+                later.flags.push(Flag::new(FlagKind::GeneratorBusy, "busy"));
+            }
+        }
+        summarise(&record).against_first[0].found.verdict
+    };
+    assert_eq!(verdict(true, 0), Ok(Verdict::Equivalent));
+    assert_eq!(verdict(true, 1), Ok(Verdict::Equivalent));
+    assert_eq!(verdict(true, 20), Err(NoVerdict::GeneratorBusy));
+    // What they do see is seen.
+    assert_eq!(verdict(false, 20), Ok(Verdict::Faster));
 }
 
 #[test]

@@ -65,6 +65,12 @@ pub fn told(start: &Start) -> Result<(Words, Box<dyn Held>), Failure> {
     told_at(address, cpu_time_ns)
 }
 
+/// What lets a client know the CPU time of a server on this machine that is a program of its own.
+#[must_use]
+pub fn of_process(process: u32) -> (String, String) {
+    (PROCESS.to_owned(), process.to_string())
+}
+
 /// The same for a client on another machine, of any CPU time in nanoseconds.
 ///
 /// # Errors
@@ -298,6 +304,49 @@ fn with_children_ns(process: u32) -> io::Result<u64> {
     let ticks: u64 =
         fields.split(' ').skip(11).take(4).filter_map(|field| field.parse::<u64>().ok()).sum();
     Ok(ticks * 1_000_000_000 / rustix::param::clock_ticks_per_second())
+}
+
+/// CPU time of all threads of a process on this machine so far, in nanoseconds.
+///
+/// # Errors
+/// If it is gone.
+pub fn cpu_of_process(process: u32) -> Result<u64, Failure> {
+    let clock = libc::pid_t::try_from(process).ok().and_then(clock_of);
+    clock.ok_or_else(|| Failure(format!("process {process} has no CPU clock"))).and_then(|clock| {
+        time_of(clock).map_err(|error| {
+            Failure::io(format!("reading the CPU time of process {process}"), &error)
+        })
+    })
+}
+
+/// CPU time of a process in both modes, as the kernel counts it in ticks.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct TimeOfProcess {
+    /// In user mode, in seconds.
+    pub user_s: f64,
+    /// In the kernel, in seconds.
+    pub system_s: f64,
+}
+
+impl TimeOfProcess {
+    /// Of a process so far (utime and stime of proc_pid_stat(5)); zeroes if it is gone.
+    #[must_use]
+    #[expect(clippy::cast_precision_loss, reason = "ticks stay far below 2^53")]
+    pub fn of(process: u32) -> Self {
+        let stat = std::fs::read_to_string(format!("/proc/{process}/stat")).unwrap_or_default();
+        // The name of the program, in brackets, may contain spaces.
+        let (_, fields) = stat.rsplit_once(") ").unwrap_or_default();
+        let mut ticks = fields.split(' ').skip(11).map(|field| field.parse().unwrap_or(0_u64));
+        let per_second = rustix::param::clock_ticks_per_second() as f64;
+        let mut next_s = || ticks.next().unwrap_or(0) as f64 / per_second;
+        Self { user_s: next_s(), system_s: next_s() }
+    }
+
+    /// The time since then.
+    #[must_use]
+    pub fn since(&self, before: &Self) -> Self {
+        Self { user_s: self.user_s - before.user_s, system_s: self.system_s - before.system_s }
+    }
 }
 
 /// The CPU clock of a process.

@@ -27,6 +27,10 @@ pub trait ThreadJob<const N: usize>: Send + 'static {
     fn once(&mut self) -> Result<[u64; N], Failure>;
 }
 
+/// Clients that use this share of their CPU time or more may be the limit.
+const BUSY: f64 = 0.7;
+/// The fewest of a sample in which a kind may be one in twenty.
+const OF_KINDS: u64 = 200;
 /// The fewest of a sample for each thread.
 const SHARES: u64 = 8;
 
@@ -107,7 +111,11 @@ pub struct TimedThreads<J, const N: usize> {
     team: Team<TimedThread<J, N>>,
     threads: usize,
     shared: Arc<TimedThreadsState>,
-    latency: [Distribution; 1],
+    /// Of all, and then of those of each kind.
+    latencies: Vec<Distribution>,
+    kind_of: fn(&[u64; N]) -> usize,
+    /// Whether the threads are clients of a server, and not what is measured themselves.
+    has_server: bool,
     cpus: CpuTimes,
     names: &'static [&'static str],
     report: SampleReport<N>,
@@ -139,7 +147,9 @@ impl<J: ThreadJob<N>, const N: usize> TimedThreads<J, N> {
             team: Team::start(threads, &start.facts, build)?,
             threads,
             shared,
-            latency: [Distribution::of("latency")],
+            latencies: vec![Distribution::of("latency")],
+            kind_of: |_| 0,
+            has_server: true,
             cpus,
             names,
             report,
@@ -158,6 +168,24 @@ impl<J: ThreadJob<N>, const N: usize> TimedThreads<J, N> {
         self
     }
 
+    /// The same with distributions for kinds of what is done, which `kind_of` tells by the index of their names.
+    #[must_use]
+    pub fn with_kinds(
+        mut self,
+        names: &'static [&'static str],
+        kind_of: fn(&[u64; N]) -> usize,
+    ) -> Self {
+        self.latencies.extend(names.iter().map(|name| Distribution::of(name)));
+        self.kind_of = kind_of;
+        self
+    }
+
+    /// The same without a server, if what is measured works within these threads.
+    #[must_use]
+    pub fn without_server(self) -> Self {
+        Self { has_server: false, ..self }
+    }
+
     /// Begins the schedule of a batch.
     fn begin_schedule(&self) {
         if let Some(schedule) = self.shared.schedule.get() {
@@ -170,15 +198,19 @@ impl<J: ThreadJob<N>, const N: usize> TimedThreads<J, N> {
     fn gather(&mut self, elapsed_ns: u64) -> SampleSums<N> {
         let mut sums = [0.0; N];
         let mut count = 0.0;
-        let latency = &mut self.latency[0];
+        let latencies = &mut self.latencies;
+        let kind_of = self.kind_of;
         self.team.each(|worker| {
             for one in &worker.done {
-                latency.record(one[0]);
+                latencies[0].record(one[0]);
+                if let Some(of_kind) = latencies.get_mut(1 + kind_of(one)) {
+                    of_kind.record(one[0]);
+                }
                 sums.iter_mut().zip(one).for_each(|(sum, value)| *sum += *value as f64);
                 count += 1.0;
             }
         });
-        latency.end_sample();
+        latencies.iter_mut().for_each(Distribution::end_sample);
         let is_open = self.shared.schedule.get().is_some();
         let begun_in_time = self.shared.in_time.load(Ordering::Relaxed) as f64;
         let in_time = if is_open && count > 0.0 { begun_in_time / count } else { 1.0 };
@@ -190,9 +222,27 @@ impl<J: ThreadJob<N>, const N: usize> TimedThreads<J, N> {
         if in_time < BOUND_SHARE {
             let share = in_time * 100.0;
             let why = format!(
-                "only {share:.0} % began within 100 µs of when they were due: `at_once` threads are too few for this rate"
+                "only {share:.0} % began within 100 µs of when they were due: the threads are too few for this rate"
             );
             batch.flag(Flag::new(FlagKind::ClientBound, why));
+        }
+    }
+
+    /// Says if the clients of a closed loop, which used so much CPU time, were busy rather than waiting for a server.
+    fn flag_busy(&self, cpu_s: f64, elapsed_s: f64, batch: &mut Batch) {
+        let is_open = self.shared.schedule.get().is_some();
+        if is_open || !self.has_server || elapsed_s <= 0.0 {
+            return;
+        }
+        let cpus = self.start.facts.cpus.len().max(1);
+        #[expect(clippy::cast_precision_loss, reason = "few threads")]
+        let busy = cpu_s / elapsed_s / self.threads.min(cpus) as f64;
+        if busy >= BUSY {
+            let share = busy * 100.0;
+            let why = format!(
+                "the clients used {share:.0} % of the CPU time that their threads could use"
+            );
+            batch.flag(Flag::new(FlagKind::GeneratorBusy, why));
         }
     }
 }
@@ -215,10 +265,12 @@ impl<J: ThreadJob<N>, const N: usize> Instance for TimedThreads<J, N> {
         self.cpus.begin()?;
         self.begin_schedule();
         let mut worst_in_time = 1.0_f64;
+        let mut elapsed_ns = 0;
         for &k in iterations {
             let start = now_ns();
             self.run(k)?;
             let elapsed = now_ns() - start;
+            elapsed_ns += elapsed;
             batch.record(start, elapsed, k, current_cpu());
             let done = self.gather(elapsed);
             worst_in_time = worst_in_time.min(done.in_time);
@@ -227,7 +279,10 @@ impl<J: ThreadJob<N>, const N: usize> Instance for TimedThreads<J, N> {
             free = rest;
         }
         self.flag_late(worst_in_time, batch);
-        let cpus = self.cpus.of_each(iterations.iter().sum())?;
+        let done: u64 = iterations.iter().sum();
+        let cpus = self.cpus.of_each(done)?;
+        #[expect(clippy::cast_precision_loss, reason = "times and counts stay far below 2^53")]
+        self.flag_busy(cpus[1] * done as f64, elapsed_ns as f64 / 1e9, batch);
         for index in 0..iterations.len() {
             let width = self.names.len() - told;
             batch.record_values(&cpus[self.cpus.lacking()..]);
@@ -245,12 +300,14 @@ impl<J: ThreadJob<N>, const N: usize> Instance for TimedThreads<J, N> {
     }
 
     fn distributions(&mut self) -> &mut [Distribution] {
-        &mut self.latency
+        &mut self.latencies
     }
 
-    /// Enough for each thread to have a share.
+    /// Enough for each thread to have a share, and for each kind to be there.
     fn least_iterations(&self) -> u64 {
-        if self.threads > 1 { SHARES * self.threads as u64 } else { 1 }
+        let of_threads = if self.threads > 1 { SHARES * self.threads as u64 } else { 1 };
+        let of_kinds = if self.latencies.len() > 1 { OF_KINDS } else { 1 };
+        of_threads.max(of_kinds)
     }
 
     fn shortest_sample_ns(&self) -> u64 {
