@@ -22,6 +22,9 @@ pub struct PossibleBottleneck {
     /// It takes no part if a parameter of this workload has this value, as people type it.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub unless: BTreeMap<String, String>,
+    /// It takes part only if each of these parameters of this workload has this value, as people type it.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub only: BTreeMap<String, String>,
     /// Whether its time is spent once, before the others begin; else it works at the same time as the others.
     #[serde(default)]
     pub is_first: bool,
@@ -38,11 +41,14 @@ impl PossibleBottleneck {
     /// part there.
     #[must_use]
     pub fn settings_for(&self, own: &Settings, is_far: bool) -> Option<Settings> {
-        let is_out = |(name, word): (&String, &String)| {
+        let is_given = |(name, word): (&String, &String)| {
             own.get(name).is_some_and(|value| value.to_string() == *word)
         };
         let applies = !(self.also_far && is_far);
-        if applies && self.unless.iter().any(is_out) {
+        if applies && self.unless.iter().any(is_given) {
+            return None;
+        }
+        if !self.only.iter().all(is_given) {
             return None;
         }
         let mut settings = Settings::new();
@@ -59,12 +65,14 @@ impl PossibleBottleneck {
     /// The parameters of the workload itself that it refers to.
     pub fn parameters(&self) -> impl Iterator<Item = &str> {
         let set = self.settings.values().filter_map(|word| word.strip_prefix('$'));
-        set.chain(self.unless.keys().map(String::as_str))
+        set.chain(self.unless.keys().chain(self.only.keys()).map(String::as_str))
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeMap;
+
     use super::PossibleBottleneck;
     use crate::value::{Settings, Value};
 
@@ -78,6 +86,7 @@ mod tests {
                 .map(|(name, word)| (name.to_owned(), word.to_owned()))
                 .into(),
             unless: [("path".to_owned(), "loopback".to_owned())].into(),
+            only: BTreeMap::new(),
             is_first: false,
             also_far: true,
             is_local: false,
@@ -90,5 +99,11 @@ mod tests {
         assert_eq!(found["direction"], Value::Text("up".into()));
         assert_eq!(possible.settings_for(&Settings::new(), false), None);
         assert_eq!(possible.parameters().collect::<Vec<_>>(), ["path", "path"]);
+        let only = PossibleBottleneck {
+            only: [("path".to_owned(), "relay".to_owned())].into(),
+            ..possible
+        };
+        assert!(only.settings_for(&on("relay"), false).is_some());
+        assert_eq!(only.settings_for(&on("veth"), false), None);
     }
 }

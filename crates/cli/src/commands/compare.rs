@@ -17,7 +17,7 @@ use crate::commands::subcommand::{Context, Subcommand};
 use crate::error::{CommandError, Exit, Result};
 use crate::reading::output::{self, OutputFormat};
 use crate::reading::runs;
-use crate::reading::series::meant;
+use crate::reading::series::{divisor, not_in_common};
 use crate::ui::Ui;
 
 /// So many runs of either side in turns are eight blocks.
@@ -106,7 +106,10 @@ fn compare(args: &CompareArgs, store: Option<&Path>, ui: &Ui) -> Result<Exit> {
         every_metric: args.all,
         across: args.across,
         price: args.price.clone(),
-        normalise_by: divisor(args, &store, &ids)?,
+        normalise_by: match &args.normalise_by {
+            Some(name) => Some(divisor(&store, &ids, name)?),
+            None => None,
+        },
     };
     let finding = plumb_query::of_runs(&store, &ids, &settings)?;
     refuse_fatal(&finding, args.force)?;
@@ -127,10 +130,7 @@ fn compare(args: &CompareArgs, store: Option<&Path>, ui: &Ui) -> Result<Exit> {
     if let Some(name) = &args.normalise_by
         && finding.normalised_by.is_none()
     {
-        return Err(CommandError::usage(format!(
-            "`{name}` was not measured by the first side and another one"
-        ))
-        .hint("plumb compare without --normalise-by lists the series that they have in common"));
+        return Err(not_in_common(name));
     }
     if args.across {
         say_counting(&plumb_query::read(&store, Selection::Runs(&ids))?, ui);
@@ -142,15 +142,6 @@ fn compare(args: &CompareArgs, store: Option<&Path>, ui: &Ui) -> Result<Exit> {
     let undecided =
         finding.results.iter().flat_map(|result| &result.against_first).flatten().any(open);
     Ok(if args.strict && undecided { Exit::Inconclusive } else { Exit::Fine })
-}
-
-/// The comparable name of the series that the ratios of the others are divided by.
-fn divisor(args: &CompareArgs, store: &Store, ids: &[Id]) -> Result<Option<String>> {
-    let Some(name) = &args.normalise_by else { return Ok(None) };
-    let name = meant(&store.series_names()?, name)?;
-    let all = plumb_query::read(store, Selection::Runs(ids))?;
-    let found = all.iter().find(|series| series.name == name);
-    Ok(Some(found.map_or(name, SeriesInRun::comparable_name)))
 }
 
 /// What each run measured, and how to compare them where points have the same names.

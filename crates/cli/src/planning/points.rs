@@ -431,7 +431,7 @@ fn searching(description: &Description) -> String {
 }
 
 /// The points, each followed by those that show its ceiling, and by those that measure its parts. With a far end only parts
-/// that are measured there, too.
+/// that are measured there, too. A part has no parts: nobody asked for what limits it.
 ///
 /// # Errors
 /// When they are none any more, because of a fault in plumb.
@@ -441,6 +441,7 @@ pub fn with_ceilings(
     has_far_end: bool,
     all_threads: u64,
 ) -> Result<Vec<PlannedPoint>> {
+    let asked: BTreeSet<_> = points.iter().map(identity).collect();
     let mut all = Vec::new();
     for planned in points {
         let ceiling = planned.description.ceiling.as_deref();
@@ -465,13 +466,18 @@ pub fn with_ceilings(
             }
             let part = self::planned(&entry, &settings, all_threads)?;
             let point = part.point.under(&planned.point.conditions);
+            let is_local = has_far_end && possible.is_local;
+            if asked.contains(&(point.workload.clone(), point.key.clone(), is_local)) {
+                continue;
+            }
+            let description = Description { bottlenecks: Vec::new(), ..part.description };
             twins.push(PlannedPoint {
                 point,
-                description: part.description,
+                description,
                 program: part.program,
                 title: None,
                 capped: None,
-                is_local: has_far_end && possible.is_local,
+                is_local,
                 ..planned.clone()
             });
         }
@@ -604,10 +610,13 @@ fn refuse_disagreement(named: &NamedPoints, suite_of_points: &[Option<usize>]) -
 /// On one CPU `threads=1,all` names the same point twice.
 fn drop_repeated(points: &mut Vec<PlannedPoint>) {
     let mut seen = BTreeSet::new();
-    points.retain(|planned| {
-        let Point { workload, key, .. } = planned.point.clone();
-        seen.insert((workload, key, planned.is_local))
-    });
+    points.retain(|planned| seen.insert(identity(planned)));
+}
+
+/// Two points with the same identity would measure the same.
+fn identity(planned: &PlannedPoint) -> (String, String, bool) {
+    let Point { workload, key, .. } = planned.point.clone();
+    (workload, key, planned.is_local)
 }
 
 /// What runs beside, by its names.

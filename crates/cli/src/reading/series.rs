@@ -2,7 +2,9 @@
 
 use std::collections::BTreeSet;
 
-use plumb_model::{By, Host, SeriesInRun, SeriesName};
+use plumb_model::{By, Host, Id, SeriesInRun, SeriesName};
+use plumb_query::Selection;
+use plumb_store::Store;
 use plumb_suite::nearest;
 
 use crate::error::{CommandError, Result};
@@ -34,6 +36,23 @@ pub fn meant(known: &[SeriesName], name: &str) -> Result<String> {
         Some(several) => Err(ambiguous(several, name)),
         None => Err(unknown(known, name)),
     }
+}
+
+/// The comparable name of the series that the ratios of the others are divided by (`--normalise-by`).
+///
+/// # Errors
+/// If no series or several have this name.
+pub fn divisor(store: &Store, ids: &[Id], name: &str) -> Result<String> {
+    let name = meant(&store.series_names()?, name)?;
+    let all = plumb_query::read(store, Selection::Runs(ids))?;
+    let found = all.iter().find(|series| series.name == name);
+    Ok(found.map_or(name, SeriesInRun::comparable_name))
+}
+
+/// The error if the series of `--normalise-by` has no ratio.
+pub fn not_in_common(name: &str) -> CommandError {
+    CommandError::usage(format!("`{name}` was not measured by the first side and another one"))
+        .hint("plumb compare without --normalise-by lists the series that they have in common")
 }
 
 fn point(series: &SeriesName) -> String {

@@ -1,5 +1,7 @@
 //! `plumb compare`: stored runs side by side, and what can't be.
 
+use std::fs;
+
 use crate::{exec, parsed, place};
 
 #[test]
@@ -10,7 +12,7 @@ fn two_runs_get_an_honest_sentence_and_a_history_a_verdict() {
         // One series, whatever the time: the command's text is what tells series apart.
         let script = place.write("work", &format!("#!/bin/sh\nexec {command}\n")).unwrap();
         let mode = std::os::unix::fs::PermissionsExt::from_mode(0o755);
-        std::fs::set_permissions(script, mode).unwrap();
+        fs::set_permissions(script, mode).unwrap();
         exec(&place, &format!("-n 5 -q --label what={label}"), &["./work"]).exits(0);
     };
     measure("0.02", "old");
@@ -55,6 +57,11 @@ fn ratios_are_shown_relative_to_a_named_series() {
     let results = document["results"].as_array().unwrap();
     let relative = |index: usize| results[index]["arms"][1]["normalised"]["ratio"].as_f64();
     assert!(relative(0).is_none() && relative(1).unwrap() > 0.0, "{document}");
+    let chart = format!("report {sides} --chart comparison/relative");
+    place.run(&format!("{chart} {by} -o chart.csv")).unwrap().exits(0);
+    let drawn = fs::read_to_string(place.cwd().join("chart.csv")).unwrap();
+    assert!(drawn.contains("machine=other") && !drawn.contains("machine=one"), "{drawn}");
+    place.run(&chart).unwrap().exits(2).says(&["no chart is called `comparison/relative`"]);
     let unknown = place.run(&format!("compare {sides} --normalise-by tru")).unwrap();
     unknown.exits(2).says(&["no run measured a series called"]);
 }

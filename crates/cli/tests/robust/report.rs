@@ -167,9 +167,11 @@ fn a_curve_is_on_the_scorecard_in_every_format_and_on_its_chart() {
 fn what_limits_a_copy_over_ssh_is_measured_part_by_part() {
     let place = place();
     let often = "--min-invocations 8 --max-invocations 8";
-    let ran = place.run(&format!("run --full --no-lock ssh.copy:size=1KiB --ceilings {often}"));
-    ran.unwrap().exits(0).shows(&["the bottleneck is: login", "all parts predict"]);
-    let found = &last(&place)["bottlenecks"][0];
+    let copies = "ssh.copy:size=1KiB ssh.copy:size=20KiB,files=20";
+    let ran = place.run(&format!("run --full --no-lock {copies} --ceilings {often}")).unwrap();
+    ran.exits(0).shows(&["the bottleneck is: login", "all parts predict"]);
+    let document = last(&place);
+    let found = &document["bottlenecks"][0];
     assert_eq!(found["bottleneck"], "login", "{found:#}");
     let parts = found["parts"].as_array().unwrap().iter();
     let names: Vec<&str> = parts.map(|part| part["name"].as_str().unwrap()).collect();
@@ -179,4 +181,9 @@ fn what_limits_a_copy_over_ssh_is_measured_part_by_part() {
     assert_eq!(names.len(), 3, "{names:?}");
     let of_predicted = found["of_predicted"]["estimate"].as_f64().unwrap();
     assert!((0.3..1.5).contains(&of_predicted), "{found:#}");
+    // Many files have a cost of their own, which includes the login. The points that measure parts have no parts.
+    let of_files = &document["bottlenecks"][1];
+    assert_eq!(of_files["bottleneck"], "small files", "{of_files:#}");
+    assert!(!of_files["parts"].to_string().contains("login"), "{of_files:#}");
+    assert_eq!(document["bottlenecks"].as_array().unwrap().len(), 2);
 }

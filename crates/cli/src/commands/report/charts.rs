@@ -15,7 +15,7 @@ use plumb_suite::nearest;
 use crate::error::{CommandError, Exit, Result};
 use crate::reading::output::{self, pretty, write_file};
 use crate::reading::runs;
-use crate::reading::series::{Whose, meant, on_machine};
+use crate::reading::series::{Whose, divisor, meant, not_in_common, on_machine};
 use crate::ui::Ui;
 
 /// The end of the names of charts that show a series over its runs.
@@ -55,6 +55,8 @@ pub struct Wanted<'w> {
     pub runs: &'w [String],
     /// The label or fact by which they are grouped.
     pub by: Option<&'w str>,
+    /// The series that the ratios of a comparison are divided by.
+    pub normalise_by: Option<&'w str>,
     /// The store that the user names.
     pub store: Option<&'w Path>,
 }
@@ -161,8 +163,8 @@ fn of_runs(store: &Store, wanted: &Wanted<'_>, monitors: bool) -> Result<Vec<Cha
         return Ok(charts_of_monitors(&records, &plumb_query::traces(store, &records)?, true));
     }
     match (records.as_slice(), wanted.by) {
-        ([record], None) => of_run(store, record, wanted.chart),
-        (several, by) => compared(store, several, &named, by),
+        ([record], None) if wanted.normalise_by.is_none() => of_run(store, record, wanted.chart),
+        (several, _) => compared(store, several, &named, &ids, wanted),
     }
 }
 
@@ -194,16 +196,22 @@ fn compared(
     store: &Store,
     records: &[RunRecord],
     named: &[NamedRuns],
-    by: Option<&str>,
+    ids: &[Id],
+    wanted: &Wanted<'_>,
 ) -> Result<Vec<Chart>> {
     let settings = CompareSettings {
-        by: by.map(str::to_owned),
+        by: wanted.by.map(str::to_owned),
         arm_names: runs::arm_names(named),
+        normalise_by: match wanted.normalise_by {
+            Some(name) => Some(divisor(store, ids, name)?),
+            None => None,
+        },
         ..CompareSettings::default()
     };
     let finding = plumb_query::of_records(store, records, &settings)?;
-    match by {
-        Some(by) if finding.arms.len() < 2 => Err(output::one_group(&finding, by)),
+    match (wanted.by, wanted.normalise_by) {
+        (Some(by), _) if finding.arms.len() < 2 => Err(output::one_group(&finding, by)),
+        (_, Some(name)) if finding.normalised_by.is_none() => Err(not_in_common(name)),
         _ => Ok(of_comparison(&finding)),
     }
 }

@@ -18,6 +18,8 @@ use crate::error::{CommandError, Exit, Result};
   plumb report --chart memory.copy/boxes                 one chart of the last run, in the terminal
   plumb report --chart memory.copy/boxes -o copy.svg     a picture for a blog or ticket
   plumb report A B --chart comparison/ratios -o ab.png   a comparison of two runs
+  plumb report --by kind --chart comparison/map/ssh.cipher -o map.svg    ciphers by platform
+  plumb report --by kind --chart comparison/relative --normalise-by ssh.cipher:cipher=3des-cbc
   plumb report --chart memory.copy/bandwidth/history -o history.svg
   plumb report --chart memory.copy/monitor/stat.ctxt -o switches.svg    the values of a counter
   plumb report --chart memory.copy/boxes -o copy.csv     the data of a chart
@@ -35,6 +37,9 @@ pub struct ReportArgs {
     /// Write only the chart with this ID; `plumb list --charts` lists them
     #[arg(long, value_name = "ID")]
     chart: Option<String>,
+    /// Divide each ratio by that of this series (chart `comparison/relative`)
+    #[arg(long, value_name = "SERIES", requires = "chart")]
+    normalise_by: Option<String>,
     /// Output folder, or file for a chart [default: draw the chart in the terminal]
     #[arg(short, long, value_name = "DIR|FILE", required_unless_present = "chart")]
     output: Option<PathBuf>,
@@ -50,8 +55,14 @@ impl Subcommand for ReportArgs {
         let output = self.output.as_deref();
         match (self.chart.as_deref(), output) {
             (Some(chart), _) => {
-                let by = self.by.as_deref();
-                self::chart(&Wanted { chart, runs: &self.runs, by, store }, output, ui)
+                let wanted = Wanted {
+                    chart,
+                    runs: &self.runs,
+                    by: self.by.as_deref(),
+                    normalise_by: self.normalise_by.as_deref(),
+                    store,
+                };
+                self::chart(&wanted, output, ui)
             }
             (None, Some(_)) if ui.wants_json() => {
                 Err(CommandError::usage("--json writes one chart, but no chart is named")

@@ -131,6 +131,10 @@ fn parameters() -> Vec<Parameter> {
     all
 }
 
+/// The parameters that a copy of small files has in common with a copy of large ones.
+const OF_COPY: [&str; 8] =
+    ["method", "direction", "cipher", "files", "sync", "compression", "client", "server"];
+
 /// What may limit a copy.
 fn bottlenecks() -> Vec<PossibleBottleneck> {
     let [path, cipher, window] = of_session(&OF_SESSION);
@@ -148,7 +152,15 @@ fn bottlenecks() -> Vec<PossibleBottleneck> {
     login.metric = "rate".to_owned();
     login.settings.extend(same(&path::PARAMETERS));
     login.is_first = true;
-    vec![path, cipher, window, cache, disk, login]
+    login.only = words(&[("files", "1")]);
+    // As many files of one byte each: a login, and what each file costs besides its bytes.
+    let mut files = possible("small files", "ssh.copy", same(&OF_COPY));
+    files.metric = "time".to_owned();
+    files.settings.extend(same(&path::PARAMETERS));
+    files.settings.insert("size".to_owned(), "$files".to_owned());
+    files.is_first = true;
+    files.unless = words(&[("files", "1")]);
+    vec![path, cipher, window, cache, disk, login, files]
 }
 
 /// Which end receives the files.

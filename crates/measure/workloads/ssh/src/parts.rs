@@ -35,6 +35,7 @@ pub(crate) fn possible(
         metric: "throughput".to_owned(),
         settings,
         unless: BTreeMap::new(),
+        only: BTreeMap::new(),
         is_first: false,
         also_far: false,
         is_local: false,

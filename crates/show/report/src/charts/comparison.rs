@@ -65,6 +65,64 @@ pub(crate) fn ratios_of(finding: &ComparisonFinding, of: Option<&str>) -> Option
     ratios(id, format!("{what}: cost relative to {first}"), &all, finding.margin).finish()
 }
 
+/// The ratios of all series relative to that of the series that they are divided by, a group for each arm.
+pub(super) fn relative_ratios(finding: &ComparisonFinding) -> Option<Chart> {
+    let by = finding.normalised_by.as_ref()?;
+    let rows: Vec<&SeriesComparison> =
+        finding.results.iter().filter(|result| result.series != by.series).collect();
+    let first = finding.arms.first().map_or("", String::as_str);
+    let mut draft = Draft::new(
+        "comparison/relative".to_owned(),
+        format!("All series: ratios relative to that of {}", by.series),
+        format!(
+            "The cost of each series relative to {first}, divided by that of {}: left of 1, a series gained more than \
+             that one, right of 1 less.",
+            by.series
+        ),
+        AxisSpec::values("× the ratio of that series", "", AxisFit::Log),
+        AxisSpec::Names(rows.iter().map(|result| series(result)).collect()),
+    );
+    let equal = draft.group("equal", Tone::Baseline);
+    let rule = Mark::Rules { along: Along::X, at: vec![1.0], tips: vec!["equal".to_owned()] };
+    draft.layer(Some(equal), rule);
+    for (index, arm) in finding.arms.iter().enumerate().skip(1) {
+        let ratio_of =
+            |result: &SeriesComparison| result.arms.get(index)?.as_ref()?.normalised.clone();
+        let own: Vec<(usize, Estimate)> = rows
+            .iter()
+            .enumerate()
+            .filter_map(|(row, result)| Some((row, ratio_of(result)?)))
+            .collect();
+        let group = draft.group(arm, Tone::Plain);
+        draft.layer(
+            Some(group),
+            Mark::Intervals {
+                along: Along::X,
+                at: own.iter().map(|(row, _)| place(*row)).collect(),
+                low: own.iter().map(|(_, ratio)| ratio.low()).collect(),
+                estimate: own.iter().map(|(_, ratio)| ratio.value).collect(),
+                high: own.iter().map(|(_, ratio)| ratio.high()).collect(),
+                tips: own
+                    .iter()
+                    .map(|(_, ratio)| format!("{arm}: {}×", figure(ratio, "")))
+                    .collect(),
+            },
+        );
+        without_interval(
+            &mut draft,
+            own.iter().map(|(row, ratio)| (format!("{} · {arm}", series(rows[*row])), ratio)),
+        );
+    }
+    if !by.changed_versions.is_empty() {
+        draft.note(format!(
+            "The code behind {} changed too ({}), so its ratio is not only that of the machines.",
+            by.series,
+            by.changed_versions.join("; ")
+        ));
+    }
+    draft.finish()
+}
+
 fn of_series(result: &SeriesComparison, finding: &ComparisonFinding) -> Vec<Ratio> {
     let several = finding.arms.len() > 2;
     finding

@@ -4,7 +4,7 @@ use plumb_analysis::{ComparisonFinding, HistoryFinding, samples};
 use plumb_chart::Chart;
 use plumb_model::RunRecord;
 
-use super::comparison::{arms_of_series, ratios_of, ratios_of_families};
+use super::comparison::{arms_of_series, ratios_of, ratios_of_families, relative_ratios};
 use super::monitors::{Monitored, counters, on_one_axis};
 use super::restated::is_computed;
 use super::subject::{ChartPoint, Subject};
@@ -62,6 +62,7 @@ pub static CHARTS: &[ChartKind] = &[
     kind("sides/parts", Of::Sides(sides::parts)),
     kind("comparison/ratios", Of::Comparison(|finding| one(ratios_of(finding, None)))),
     kind("comparison/ratios/FAMILY", Of::Comparison(ratios_of_families)),
+    kind("comparison/relative", Of::Comparison(|finding| one(relative_ratios(finding)))),
     kind("comparison/by-PARAMETER/WORKLOAD", Of::Comparison(groups::curves)),
     kind("comparison/bars/WORKLOAD", Of::Comparison(groups::bars)),
     kind("comparison/cpu/WORKLOAD", Of::Comparison(groups::shares)),

@@ -28,6 +28,7 @@ impl FlagWeight {
             | FlagKind::NoJournal
             | FlagKind::Capped
             | FlagKind::ClientBound
+            | FlagKind::GeneratorBusy
             | FlagKind::Lossy
             | FlagKind::Buffered
             | FlagKind::NotResumed

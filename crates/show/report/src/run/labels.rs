@@ -5,6 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use plumb_analysis::{Finding, PointFacts, ShownParameter};
 use plumb_model::ParameterType;
 
+use crate::run::typed_value::typed_value;
+
 /// Names of parameters that differ between the points of a workload, by workload. First those that tell all points
 /// apart, so that they stay when a narrow column cuts the rest off.
 type Differing<'a> = BTreeMap<&'a str, Vec<&'a str>>;
@@ -84,7 +86,7 @@ fn count_distinct<T: Ord>(values: &[T]) -> usize {
 fn label(
     point: &PointFacts,
     differing: &Differing,
-    value: fn(&ShownParameter) -> String,
+    value: fn(&PointFacts, &ShownParameter) -> String,
 ) -> String {
     if point.titled {
         return point.name.clone();
@@ -100,19 +102,19 @@ fn label(
         .collect();
     settings.sort_by_key(|setting| place(setting).unwrap_or(differs.len()));
     let mut words = vec![workload.to_owned()];
-    words.extend(settings.into_iter().map(value));
+    words.extend(settings.into_iter().map(|setting| value(point, setting)));
     words.join(" ")
 }
 
-fn full_value(setting: &ShownParameter) -> String {
-    format!("{}={}", setting.name, setting.value)
+fn full_value(point: &PointFacts, setting: &ShownParameter) -> String {
+    format!("{}={}", setting.name, typed_value(point, setting))
 }
 
-pub(crate) fn short_value(setting: &ShownParameter) -> String {
+pub(crate) fn short_value(point: &PointFacts, setting: &ShownParameter) -> String {
     match setting.kind {
         ParameterType::Choice | ParameterType::Bytes => setting.value.clone(),
         ParameterType::Threads => threads(&setting.value),
-        _ => full_value(setting),
+        _ => full_value(point, setting),
     }
 }
 

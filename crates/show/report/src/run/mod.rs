@@ -22,6 +22,7 @@ mod results_table;
 mod sentences;
 mod since_last;
 mod terminal;
+mod typed_value;
 pub(crate) mod view;
 
 pub use again::again;

@@ -1,9 +1,10 @@
 //! The subject of a sentence about a point: `Sequential reads of 1 MiB (O_DIRECT, depth 8)`.
 
 use plumb_analysis::{Finding, PointFacts, ShownParameter};
-use plumb_model::{FlagKind, ParameterType, Value};
+use plumb_model::{FlagKind, ParameterType};
 
 use crate::run::labels::{short_value, spaced, threads};
+use crate::run::typed_value::typed_value;
 
 /// How a workload is called in a sentence.
 struct Phrase {
@@ -138,7 +139,9 @@ fn detail(point: &PointFacts, parameter: &ShownParameter) -> String {
         ParameterType::Choice => value,
         ParameterType::Threads => threads(&parameter.value),
         ParameterType::Switch if parameter.value == "yes" => parameter.name.replace('_', " "),
-        ParameterType::Text if parameter.value.contains(['.', '/']) => short_value(parameter),
+        ParameterType::Text if parameter.value.contains(['.', '/']) => {
+            short_value(point, parameter)
+        }
         _ => format!("{} {value}", parameter.name.replace('_', " ")),
     }
 }
@@ -165,49 +168,11 @@ pub(crate) fn spoken(point: &PointFacts) -> String {
     format!("{} ({})", point.workload, values.join(", "))
 }
 
-/// A value as a person types it: `37.5ms` for 37,500 µs, `1Mbit/s` for 125,000 B/s.
+/// A value in a sentence: as a person types it, and sizes with a space.
 fn value(point: &PointFacts, parameter: &ShownParameter) -> String {
-    match (parameter.kind, point.settings.get(&parameter.name)) {
-        (ParameterType::Bytes, _) => spaced(&parameter.value),
-        (ParameterType::Time, Some(Value::Integer(nanos))) => time(*nanos),
-        // A rate of bytes is the bandwidth of a network, which people give in bits.
-        (ParameterType::Rate, Some(Value::Integer(rate))) if parameter.value.ends_with("B/s") => {
-            bits(*rate)
-        }
-        _ => parameter.value.clone(),
-    }
-}
-
-/// The largest unit of which there is at least one, with as many digits as the value has.
-fn time(nanos: u64) -> String {
-    let (factor, unit) = match nanos {
-        0..1_000 => (1, "ns"),
-        1_000..1_000_000 => (1_000, "us"),
-        1_000_000..1_000_000_000 => (1_000_000, "ms"),
-        _ => (1_000_000_000, "s"),
-    };
-    format!("{}{unit}", decimal(nanos, factor))
-}
-
-fn bits(bytes_per_second: u64) -> String {
-    let bits = bytes_per_second.saturating_mul(8);
-    let (factor, unit) = match bits {
-        0..1_000 => (1, "bit/s"),
-        1_000..1_000_000 => (1_000, "kbit/s"),
-        1_000_000..1_000_000_000 => (1_000_000, "Mbit/s"),
-        _ => (1_000_000_000, "Gbit/s"),
-    };
-    format!("{}{unit}", decimal(bits, factor))
-}
-
-/// A number over a power of ten, exactly: 37,500 over 1,000 is `37.5`.
-fn decimal(number: u64, factor: u64) -> String {
-    let whole = number / factor;
-    let digits = factor.ilog10() as usize;
-    let fraction = format!("{:0digits$}", number % factor);
-    match fraction.trim_end_matches('0') {
-        "" => whole.to_string(),
-        fraction => format!("{whole}.{fraction}"),
+    match parameter.kind {
+        ParameterType::Bytes => spaced(&parameter.value),
+        _ => typed_value(point, parameter),
     }
 }
 
@@ -223,20 +188,4 @@ fn capitalised(text: &str) -> String {
     }
     let mut letters = text.chars();
     letters.next().into_iter().flat_map(char::to_uppercase).chain(letters).collect()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::{bits, time};
-
-    #[test]
-    fn values_are_written_as_people_type_them() {
-        assert_eq!(time(37_500_000), "37.5ms");
-        assert_eq!(time(2_000_000_000), "2s");
-        assert_eq!(time(10_000), "10us");
-        assert_eq!(time(999), "999ns");
-        assert_eq!(bits(125_000), "1Mbit/s");
-        assert_eq!(bits(1_250_000_000), "10Gbit/s");
-        assert_eq!(bits(1_000), "8kbit/s");
-    }
 }
