@@ -45,6 +45,11 @@ impl Workload for Aead {
                 1 << 16,
                 declare::bytes("aad", 0, "associated data per message, authenticated only"),
             ),
+            declare::choice(
+                "rekey",
+                &["no", "yes"],
+                "yes: set the key again with each message, as openssl speed does (provider=system, seal)",
+            ),
             declare::threads("threads, each with a separate key"),
             placement(),
         ];
@@ -86,6 +91,12 @@ impl Workload for Aead {
             ));
         }
         let provider = Provider::of(start)?;
+        if work.rekeys && (work.opens || !matches!(provider, Provider::System(_))) {
+            return Err(StartError::unsupported(
+                "only sealing by libcrypto can set the key with each message",
+                "set `rekey=no`, or `provider=system` and `direction=seal`",
+            ));
+        }
         let mut ready = Ready::default();
         let crate_name = match work.cipher {
             AeadCipher::ChaCha20Poly1305 => "chacha20poly1305",
@@ -106,6 +117,8 @@ struct AeadWork {
     opens: bool,
     bytes: usize,
     associated: usize,
+    /// Whether the key is set with each message.
+    rekeys: bool,
     seed: u64,
 }
 
@@ -119,6 +132,7 @@ impl AeadWork {
             opens: start.text("direction") == "open",
             bytes: start.size("bytes"),
             associated: start.size("aad"),
+            rekeys: start.text("rekey") == "yes",
             seed: start.seed,
         })
     }
@@ -136,7 +150,7 @@ impl AeadWork {
                 self.with(thread, RustCryptoKey::<ChaCha20Poly1305>::new)
             }
             (Provider::System(library), cipher) => {
-                self.with(thread, |key| SystemKey::new(library, cipher, key))
+                self.with(thread, |key| SystemKey::new(library, cipher, key, self.rekeys))
             }
         }
     }

@@ -129,7 +129,7 @@ impl Libcrypto {
         if context.is_null() {
             return Err(Failure("libcrypto has no memory for a cipher".into()));
         }
-        let made = CipherContext { functions, context, direction, nonce_length };
+        let made = CipherContext { functions, context, direction, nonce_length, key_length };
         let init = made.init_function();
         // SAFETY: cipher and context are alive; the key has the cipher's length.
         let accepted = unsafe { init(context, cipher, ptr::null_mut(), key.as_ptr(), ptr::null()) };

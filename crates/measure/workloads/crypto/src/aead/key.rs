@@ -189,13 +189,17 @@ where
 pub(super) struct SystemKey {
     sealing: CipherContext,
     opening: CipherContext,
+    /// The key, if it is set with each message.
+    repeated: Option<Vec<u8>>,
 }
 
 impl SystemKey {
+    /// A key of a cipher, which is set once, or with each message that is sealed.
     pub(super) fn new(
         library: &'static Libcrypto,
         cipher: AeadCipher,
         key: &[u8],
+        is_repeated: bool,
     ) -> Result<Self, StartError> {
         let name = match cipher {
             AeadCipher::Aes128Gcm => c"AES-128-GCM",
@@ -207,7 +211,11 @@ impl SystemKey {
                 Provider::System(library).lacks(&name.to_string_lossy(), "`provider=ring`")
             })
         };
-        Ok(Self { sealing: context(Direction::Encrypt)?, opening: context(Direction::Decrypt)? })
+        Ok(Self {
+            sealing: context(Direction::Encrypt)?,
+            opening: context(Direction::Decrypt)?,
+            repeated: is_repeated.then(|| key.to_vec()),
+        })
     }
 }
 
@@ -218,7 +226,10 @@ impl AeadKey for SystemKey {
         associated: &[u8],
         message: &mut [u8],
     ) -> Result<(), Failure> {
-        self.sealing.begin(&nonce)?;
+        match &self.repeated {
+            Some(key) => self.sealing.begin_with_key(key, &nonce)?,
+            None => self.sealing.begin(&nonce)?,
+        }
         if !associated.is_empty() {
             self.sealing.authenticate(associated)?;
         }

@@ -242,8 +242,10 @@ mod tests {
         for known in &KNOWN {
             let mut key = RingKey::new(known.cipher, known.key).unwrap();
             check_known_answer(known, &mut key).unwrap();
-            let mut key = SystemKey::new(library, known.cipher, known.key).unwrap();
-            check_known_answer(known, &mut key).unwrap();
+            for is_repeated in [false, true] {
+                let key = SystemKey::new(library, known.cipher, known.key, is_repeated);
+                check_known_answer(known, &mut key.unwrap()).unwrap();
+            }
         }
         let [aes_128, aes_256, chacha] = &KNOWN;
         let mut key = RustCryptoKey::<aes_gcm::Aes128Gcm>::new(aes_128.key).unwrap();
@@ -306,7 +308,7 @@ mod tests {
     #[test]
     fn associated_data_is_authenticated() {
         let library = Libcrypto::load("", true).unwrap();
-        let mut key = SystemKey::new(library, AeadCipher::Aes128Gcm, &[7; 16]).unwrap();
+        let mut key = SystemKey::new(library, AeadCipher::Aes128Gcm, &[7; 16], false).unwrap();
         let mut halves = [0; 32];
         key.seal([0; 12], b"header", &mut halves[16..]).unwrap();
         let tag = key.tag().unwrap();

@@ -29,6 +29,8 @@ pub(crate) struct CipherContext {
     pub(super) direction: Direction,
     /// Bytes of a nonce or tweak.
     pub(super) nonce_length: c_int,
+    /// Bytes of a key.
+    pub(super) key_length: c_int,
 }
 
 // SAFETY: OpenSSL's contexts may move between threads; only use by two threads at once is forbidden.
@@ -67,6 +69,22 @@ impl CipherContext {
         // SAFETY: the context has a cipher and a key; the nonce has the cipher's length.
         let begun = unsafe { init(self.context, none, none, ptr::null(), nonce.as_ptr()) };
         done(begun, "a nonce was refused")
+    }
+
+    /// Begins a message with this nonce, and with the key once more.
+    ///
+    /// # Errors
+    /// If the library refuses.
+    pub(crate) fn begin_with_key(&mut self, key: &[u8], nonce: &[u8]) -> Result<(), Failure> {
+        let init = self.init_function();
+        let none = ptr::null_mut();
+        if length(nonce)? != self.nonce_length || length(key)? != self.key_length {
+            let lengths = (key.len(), nonce.len());
+            return Err(Failure(format!("libcrypto: a key and a nonce of {lengths:?} bytes")));
+        }
+        // SAFETY: the context has a cipher; key and nonce have the cipher's lengths.
+        let begun = unsafe { init(self.context, none, none, key.as_ptr(), nonce.as_ptr()) };
+        done(begun, "a key or a nonce was refused")
     }
 
     /// Adds associated data, which is authenticated only.
