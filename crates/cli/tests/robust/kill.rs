@@ -97,6 +97,9 @@ fn kill_9_of_plumb_and_keeper_at_once_leaves_no_command() {
 fn kill_9_of_plumb_and_keeper_at_once_leaves_no_server() {
     let left = kill_both("run ssh.cipher --no-lock --quiet", None, "ssh-sink");
     assert_eq!(left, [""; 0]);
+    let redis = "run datastore.batch:engine=redis,durability=none --no-lock --quiet";
+    let left = kill_both(redis, None, "redis-server");
+    assert_eq!(left, [""; 0]);
     let left = kill_both("run network.tcp --with cpu.sieve --no-lock --quiet", None, "network.tcp");
     assert_eq!(left, [""; 0]);
 }

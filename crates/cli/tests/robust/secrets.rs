@@ -75,6 +75,24 @@ fn nothing_that_is_stored_or_shown_has_a_secret_of_a_command_line() {
 }
 
 #[test]
+fn the_password_of_a_datastore_is_used_and_never_stored_or_shown() {
+    let place = place();
+    for url in
+        [format!("redis://:{SECRET}@127.0.0.1:1"), format!("redis://joe:{SECRET}@127.0.0.1:1/2")]
+    {
+        let point = format!("datastore.mix:engine=redis,url={url}");
+        let mut plumb = place.plumb("run --full --no-lock --prepare none");
+        let refused = ran(plumb.arg(&point)).unwrap().exits(3);
+        let refused = refused.shows(&["redis://127.0.0.1:1 can't be reached"]);
+        let shown = place.run("show --full").unwrap();
+        for text in [&refused.stdout, &refused.stderr, &shown.stdout] {
+            assert!(!text.contains(SECRET), "{url}: {text}");
+        }
+        assert_eq!(file_with_secret(place.root()), None, "{url}");
+    }
+}
+
+#[test]
 fn results_of_other_tools_lose_their_secrets_too() {
     let place = place();
     let results = format!(

@@ -17,6 +17,7 @@ pub const BUILTIN: &[(&str, &str)] = &[
     ("disk", include_str!("../../../../suites/disk.toml")),
     ("first-look", include_str!("../../../../suites/first-look.toml")),
     ("kernels", include_str!("../../../../suites/kernels.toml")),
+    ("languages", include_str!("../../../../suites/languages.toml")),
     ("memory", include_str!("../../../../suites/memory.toml")),
     ("remote-disk", include_str!("../../../../suites/remote-disk.toml")),
     ("scheduler", include_str!("../../../../suites/scheduler.toml")),

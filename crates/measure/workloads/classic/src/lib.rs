@@ -21,7 +21,9 @@ mod named;
 mod nbdkit;
 mod openssl;
 mod perf;
+mod pgbench;
 mod ping;
+mod redisbenchmark;
 mod runs;
 mod servers;
 mod sockperf;
@@ -67,6 +69,8 @@ pub const ALL: &[&dyn Workload] = &[
     &Classic(sockperf::Sockperf),
     &Classic(ping::Ping),
     &Classic(openssl::Openssl),
+    &pgbench::Pgbench,
+    &redisbenchmark::RedisBenchmark,
     &stime::STime,
     &sshdd::SshDd,
     &Classic(nbdkit::Nbdkit),

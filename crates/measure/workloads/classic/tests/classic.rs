@@ -147,6 +147,28 @@ fn s_time_counts_handshakes_and_says_whether_they_resume() {
 }
 
 #[test]
+fn pgbench_finds_its_server_and_leaves_nothing() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut point = TestPoint::new(ALL, "classic.pgbench", &[]).in_folder(folder.path());
+    point.serve().unwrap_or_else(|error| panic!("{error:?}"));
+    let taken = samples(&mut point.started(), &[1]);
+    assert_within("transactions per second", taken.values["rate"][0], 1e2..1e7);
+    point.clean();
+    assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
+}
+
+#[test]
+fn redis_benchmark_finds_its_server_and_every_key() {
+    let folder = tempfile::tempdir().unwrap();
+    let point = TestPoint::new(ALL, "classic.redisbenchmark", &[("requests", "5000")]);
+    let mut point = point.in_folder(folder.path());
+    point.serve().unwrap_or_else(|error| panic!("{error:?}"));
+    let taken = samples(&mut point.started(), &[1]);
+    assert_within("requests per second", taken.values["rate"][0], 1e3..1e7);
+    point.clean();
+}
+
+#[test]
 fn dd_through_ssh_has_its_login_taken_out() {
     let scratch = tempfile::tempdir().unwrap();
     let settings = [("size", "256MiB")];

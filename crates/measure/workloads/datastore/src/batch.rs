@@ -1,48 +1,87 @@
-//! `datastore.batch`: entities by key in SQLite, seconds per entity for add, get, update, get,
-//! delete.
+//! `datastore.batch`: entities by key in a store, seconds per record for add, get, update, get, delete.
 
 use std::path::Path;
 
-use plumb_model::{AuditClass, CurveKind, Description, Flag, FlagKind, Ready};
-use plumb_protocol::{Failure, Instance, Start, StartError, StartedWorkload, Workload};
-
-use crate::contents::{Contents, STAMP_BYTES};
-use crate::file::FreshFile;
-use crate::table::{Durability, EntityTable, PhaseTimes};
+use plumb_model::{AuditClass, Better, CurveKind, Description, Flag, FlagKind, Ready};
+use plumb_protocol::{
+    Batch, Failure, Held, Instance, Start, StartError, StartedWorkload, Workload, current_cpu,
+    now_ns,
+};
 use plumb_units::whole_size;
 use plumb_workload_kit::declare;
 use plumb_workload_kit::filesystem::Filesystem;
+use plumb_workload_kit::processes::{descendants, peak_memory};
 
-/// Metrics of the phases, in the order of [`PhaseTimes`].
-const PHASES: [&str; 5] = ["add", "get", "update", "get_updated", "delete"];
+use crate::contents::{Contents, STAMP_BYTES};
+use crate::cycles::{EntityCycles, PhaseTimes};
+use crate::engine::{Durability, EngineKind};
+use crate::engines;
+use crate::server::{self, ServerAddress};
 
-/// Numbers of entities.
+/// The values that come with each sample: the phases in the order of [`PhaseTimes`], the time to make contents, and the
+/// memory of both ends.
+const VALUES: [&str; 8] =
+    ["add", "get", "update", "get_updated", "delete", "encode", "client_memory", "server_memory"];
+
+/// Numbers of records.
 const ENTITIES: std::ops::RangeInclusive<u64> = 1..=10_000_000;
 
-/// Sizes of an entity.
+/// Sizes of a record, and of an entity.
 const SIZES: std::ops::RangeInclusive<u64> = STAMP_BYTES as u64..=1 << 20;
+
+/// Bytes of a filesystem's block: a file takes up whole ones.
+const BLOCK: u64 = 4096;
+
+/// The most records of an entity.
+const MOST_RECORDS: usize = 10_000;
 
 /// The workload `datastore.batch`: its parameters and metrics, and how it starts.
 pub(super) struct BatchOfEntities;
 
 impl Workload for BatchOfEntities {
     fn describe(&self) -> Description {
+        let memory = |name, summary| declare::reported(name, "B", Better::Lower, summary);
         Description {
             parameters: vec![
                 declare::curve(
                     CurveKind::Knee,
-                    declare::integer("entities", "entities", 1000, "entities per cycle"),
+                    declare::integer(
+                        "entities",
+                        "entities",
+                        1000,
+                        "entities per cycle, or records with `pack`",
+                    ),
                 ),
-                declare::bytes("bytes", 1024, "size of one entity, from 16 B to 1 MiB"),
+                declare::bytes("bytes", 1024, "size of one entity or record, from 16 B to 1 MiB"),
                 declare::choice(
                     "durability",
                     &["batch", "entity", "none"],
                     "batch: one synced commit per phase; entity: one per write; none: one unsynced \
                      commit per phase",
                 ),
+                declare::choice(
+                    "engine",
+                    &EngineKind::NAMES,
+                    "store of the entities; files: a file each; log: one file, only appended to",
+                ),
+                declare::between(
+                    1,
+                    MOST_RECORDS,
+                    declare::integer(
+                        "pack",
+                        "records",
+                        1,
+                        "records that are stored together as one entity",
+                    ),
+                ),
+                declare::text(
+                    "url",
+                    "",
+                    "server to use instead of a new one on loopback, such as redis://HOST:PORT",
+                ),
             ],
             metrics: vec![
-                declare::time("time", "time per entity, all five phases together"),
+                declare::time("time", "time per entity or record, all five phases together"),
                 declare::headline(declare::reported_time("add", "time to add an entity")),
                 declare::headline(declare::reported_time(
                     "get",
@@ -57,9 +96,19 @@ impl Workload for BatchOfEntities {
                     "time to read an updated entity and compare it",
                 )),
                 declare::headline(declare::reported_time("delete", "time to delete an entity")),
+                declare::reported_time(
+                    "encode",
+                    "time to make the contents of an entity or record; part of every phase but delete",
+                ),
+                memory("client_memory", "largest resident memory of the worker so far"),
+                memory(
+                    "server_memory",
+                    "largest resident memory of the server so far, all its processes together",
+                ),
             ],
             timeout_s: Some(declare::LONG_TIMEOUT_S),
             audit_class: Some(AuditClass::Scheduler),
+            fixture: Some(["engine", "durability", "url"].map(str::to_owned).to_vec()),
             ..declare::workload("datastore.batch", "adds, reads, updates and deletes entities")
         }
     }
@@ -68,24 +117,75 @@ impl Workload for BatchOfEntities {
         include_str!("batch.md")
     }
 
+    fn prepare(&self, start: &Start) -> Result<(Ready, Box<dyn Held>), StartError> {
+        server::prepare(start)
+    }
+
     fn start(&self, start: &Start) -> Result<StartedWorkload, StartError> {
-        let entities = start.integer("entities");
-        let bytes = start.integer("bytes");
-        check_sizes(entities, bytes)?;
-        let dir = Path::new(&start.dir);
-        let filesystem = Filesystem::of(dir).ok();
-        check_room(entities, bytes, dir, filesystem)?;
-        let name = start.text("durability");
-        let durability = Durability::named(name)
-            .ok_or_else(|| StartError::Failed(format!("unknown durability `{name}`")))?;
-        let contents = Contents::new(start.size("bytes"), start.seed);
-        let count = u32::try_from(entities).unwrap_or(u32::MAX);
-        let table =
-            EntityTable::create(FreshFile::create(dir)?, count, contents, durability, start.seed)?;
-        let instance =
-            EntityCycles { table, times: PhaseTimes::default(), entities, iterations: 1 };
-        let ready = ready(entities, durability, filesystem);
+        let (kind, durability) = EngineKind::of(start)?;
+        let server = match kind.is_embedded() && start.text("url").is_empty() {
+            true => None,
+            false => Some(ServerAddress::of(start, kind)?),
+        };
+        let sizes = Sizes::of(start)?;
+        let filesystem = match kind.is_embedded() {
+            true => Filesystem::of(Path::new(&start.dir)).ok(),
+            false => None,
+        };
+        check_room(kind, &sizes, Path::new(&start.dir), filesystem)?;
+        let started = engines::start(kind, start, sizes.body_bytes)?;
+        let mut ready = ready(sizes.records, (kind, durability), filesystem);
+        ready.versions.insert(started.component.to_owned(), started.version);
+        let process = server.and_then(|server| server.process());
+        // PostgreSQL has a process for each client, which is there by now.
+        let server: Vec<u32> = process
+            .into_iter()
+            .flat_map(|process| [vec![process], descendants(process)].concat())
+            .collect();
+        if server.is_empty() {
+            ready.without.push("server_memory".to_owned());
+        }
+        let contents = Contents::new(start.size("bytes"), sizes.pack, start.seed);
+        let entities = u32::try_from(sizes.records / u64::from(sizes.pack)).unwrap_or(u32::MAX);
+        let cycles = EntityCycles::new(started.engine, contents, entities, durability, start.seed)?;
+        let instance = BatchInstance { cycles, records: sizes.records, server };
         Ok(StartedWorkload { instance: Box::new(instance), ready })
+    }
+}
+
+/// How much a cycle holds.
+#[derive(Debug, Clone, Copy)]
+struct Sizes {
+    records: u64,
+    /// Records of an entity.
+    pack: u32,
+    body_bytes: usize,
+}
+
+impl Sizes {
+    fn of(start: &Start) -> Result<Self, StartError> {
+        let records = start.integer("entities");
+        let bytes = start.integer("bytes");
+        check_sizes(records, bytes)?;
+        let pack = u32::try_from(start.integer("pack")).unwrap_or(u32::MAX).max(1);
+        if !records.is_multiple_of(u64::from(pack)) {
+            return Err(StartError::unsupported(
+                format!("entities={records} can't be stored {pack} at a time"),
+                format!("set `entities` to a multiple of {pack}"),
+            ));
+        }
+        let body_bytes = Contents::body_bytes(start.size("bytes"), pack);
+        if body_bytes as u64 > *SIZES.end() {
+            let size = whole_size(body_bytes as u64);
+            return Err(StartError::unsupported(
+                format!("pack={pack} makes entities of {size}"),
+                format!(
+                    "set `pack` and `bytes` so that an entity has at most {}",
+                    whole_size(*SIZES.end())
+                ),
+            ));
+        }
+        Ok(Self { records, pack, body_bytes })
     }
 }
 
@@ -101,30 +201,33 @@ fn check_sizes(entities: u64, bytes: u64) -> Result<(), StartError> {
     Ok(())
 }
 
-/// Room for the file and its journal.
+/// Room for the file and its journal, or for a file per entity.
 fn check_room(
-    entities: u64,
-    bytes: u64,
+    kind: EngineKind,
+    sizes: &Sizes,
     dir: &Path,
     filesystem: Option<Filesystem>,
 ) -> Result<(), StartError> {
-    let needed = 3 * entities * (bytes + 64) + (1 << 20);
+    let entities = sizes.records / u64::from(sizes.pack);
+    let (of_entity, files) = match kind {
+        EngineKind::Files => ((sizes.body_bytes as u64).next_multiple_of(BLOCK), entities + 2),
+        _ => (sizes.body_bytes as u64 + 64, 2),
+    };
+    let needed = 3 * entities * of_entity + (1 << 20);
     let what = format!("a database of up to {}", whole_size(needed));
-    let less = |room: u64| format!("set entities={} or less", room / 3 / (bytes + 64));
-    filesystem.map_or(Ok(()), |filesystem| filesystem.check_room(dir, &what, needed, 2, &less))
+    let less = |room: u64| {
+        format!("set entities={} or less", room / 3 / of_entity * u64::from(sizes.pack))
+    };
+    filesystem.map_or(Ok(()), |filesystem| filesystem.check_room(dir, &what, needed, files, &less))
 }
 
-fn ready(entities: u64, durability: Durability, filesystem: Option<Filesystem>) -> Ready {
-    let mut ready = Ready { work: declare::work(&[("time", entities)]), ..Ready::default() };
-    ready.versions.insert("sqlite".into(), rusqlite::version().into());
-    ready.notes.push(
-        match durability {
-            Durability::None => "journal_mode=DELETE, synchronous=OFF: no syncs",
-            Durability::Batch => "journal_mode=DELETE, synchronous=FULL: a commit per phase",
-            Durability::Entity => "journal_mode=DELETE, synchronous=FULL: a commit per entity",
-        }
-        .into(),
-    );
+fn ready(
+    records: u64,
+    (kind, durability): (EngineKind, Durability),
+    filesystem: Option<Filesystem>,
+) -> Ready {
+    let mut ready = Ready { work: declare::work(&[("time", records)]), ..Ready::default() };
+    ready.notes.push(note(kind, durability).to_owned());
     if filesystem.is_some_and(|filesystem| filesystem.in_memory) {
         let why = "the target directory is in memory, where syncs are free";
         ready.flags.push(Flag::new(FlagKind::Tmpfs, why));
@@ -132,40 +235,112 @@ fn ready(entities: u64, durability: Durability, filesystem: Option<Filesystem>) 
     ready
 }
 
-struct EntityCycles {
-    table: EntityTable,
-    times: PhaseTimes,
-    entities: u64,
-    iterations: u64,
+/// How the engine is set.
+fn note(kind: EngineKind, durability: Durability) -> &'static str {
+    match (kind, durability) {
+        (EngineKind::Sqlite, Durability::None) => "journal_mode=DELETE, synchronous=OFF: no syncs",
+        (EngineKind::Sqlite, Durability::Batch) => {
+            "journal_mode=DELETE, synchronous=FULL: a commit per phase"
+        }
+        (EngineKind::Sqlite, Durability::Entity) => {
+            "journal_mode=DELETE, synchronous=FULL: a commit per entity"
+        }
+        (EngineKind::Redb, Durability::None) => "Durability::None: a commit per phase, no syncs",
+        (EngineKind::Redb, Durability::Batch) => "Durability::Immediate: a commit per phase",
+        (EngineKind::Redb, Durability::Entity) => "Durability::Immediate: a commit per entity",
+        (EngineKind::Files, Durability::None) => "a file per entity: no syncs",
+        (EngineKind::Files, Durability::Batch) => "a file per entity: syncfs after each phase",
+        (EngineKind::Files, Durability::Entity) => {
+            "a file per entity: fsync of file and folder per entity"
+        }
+        (EngineKind::Log, Durability::None) => "an appended file: no syncs",
+        (EngineKind::Log, Durability::Batch) => "an appended file: fdatasync after each phase",
+        (EngineKind::Log, Durability::Entity) => "an appended file: fdatasync per entity",
+        (EngineKind::Postgresql, Durability::None) => {
+            "synchronous_commit=off: a commit per phase, up to 128 requests at a time"
+        }
+        (EngineKind::Postgresql, Durability::Batch) => {
+            "synchronous_commit=on: a commit per phase, up to 128 requests at a time"
+        }
+        (EngineKind::Postgresql, Durability::Entity) => {
+            "synchronous_commit=on: a commit per entity, one request at a time"
+        }
+        (EngineKind::Etcd, _) => "a commit on the disk per entity, one request at a time",
+        (EngineKind::Redis, Durability::Entity) => {
+            "appendonly=yes, appendfsync=always: a sync per entity, one request at a time"
+        }
+        (EngineKind::Redis, _) => "appendonly=no: no syncs, up to 128 requests at a time",
+        (EngineKind::Memcached, _) => "in memory, up to 128 requests at a time",
+    }
 }
 
-impl Instance for EntityCycles {
+struct BatchInstance {
+    cycles: EntityCycles,
+    records: u64,
+    /// The processes of the server, if plumb started it.
+    server: Vec<u32>,
+}
+
+impl BatchInstance {
+    /// What comes with a sample of so many cycles, in the order of [`VALUES`].
+    #[expect(clippy::cast_precision_loss, reason = "times and counts stay far below 2^53")]
+    fn values_of(&self, times: PhaseTimes, encode_ns: u64, cycles: u64) -> [f64; 8] {
+        let records = (self.records * cycles) as f64;
+        let [add, get, update, get_updated, delete] =
+            times.map(|phase_ns| phase_ns as f64 * 1e-9 / records);
+        let encode = encode_ns as f64 * 1e-9 / self.records as f64;
+        let client = peak_memory("self") as f64;
+        let server: u64 = self.server.iter().map(|process| peak_memory(&process.to_string())).sum();
+        [add, get, update, get_updated, delete, encode, client, server as f64]
+    }
+}
+
+impl Instance for BatchInstance {
     fn run(&mut self, iterations: u64) -> Result<(), Failure> {
-        self.times = PhaseTimes::default();
-        self.iterations = iterations;
-        (0..iterations).try_for_each(|_| self.table.cycle(&mut self.times))
+        let mut times = PhaseTimes::default();
+        (0..iterations).try_for_each(|_| self.cycles.cycle(&mut times))
+    }
+
+    fn batch(&mut self, iterations: &[u64], batch: &mut Batch<'_>) -> Result<(), Failure> {
+        for &count in iterations {
+            let encode_ns = self.cycles.encode_ns();
+            let mut times = PhaseTimes::default();
+            let begun = now_ns();
+            for _ in 0..count {
+                self.cycles.cycle(&mut times)?;
+            }
+            let took = now_ns() - begun;
+            batch.record(begun, took, count, current_cpu());
+            let values = self.values_of(times, encode_ns, count);
+            batch.record_values(&values[..self.value_names().len()]);
+        }
+        Ok(())
     }
 
     fn verify(&mut self) -> Result<(), Failure> {
-        self.table.check()
+        self.cycles.check()
     }
 
     fn value_names(&self) -> &'static [&'static str] {
-        &PHASES
+        // The memory of a server is the last of them.
+        if self.server.is_empty() { &VALUES[..VALUES.len() - 1] } else { &VALUES }
     }
 
-    #[expect(clippy::cast_precision_loss, reason = "times and counts stay far below 2^53")]
-    fn values(&mut self, out: &mut [f64]) {
-        let entities = (self.entities * self.iterations) as f64;
-        for (out, ns) in out.iter_mut().zip(self.times) {
-            *out = ns as f64 * 1e-9 / entities;
-        }
+    /// Contents are made once more in between.
+    fn has_untimed_parts(&self) -> bool {
+        true
+    }
+
+    fn helpers(&self) -> &[u32] {
+        &self.server
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{Durability, Filesystem, FlagKind, Path, check_room, check_sizes, ready};
+    use super::{
+        Durability, EngineKind, Filesystem, FlagKind, Path, Sizes, check_room, check_sizes, ready,
+    };
 
     #[test]
     fn sizes_and_room_are_checked_before_anything_is_written() {
@@ -173,11 +348,14 @@ mod tests {
         assert!(check_sizes(0, 1024).is_err());
         assert!(check_sizes(1, 15).is_err());
         let small = Filesystem { in_memory: true, free_bytes: 4 << 20, free_files: None };
-        let room = |entities, of| check_room(entities, 1024, Path::new("/srv"), of);
+        let room = |records, of| {
+            let sizes = Sizes { records, pack: 1, body_bytes: 1024 };
+            check_room(EngineKind::Sqlite, &sizes, Path::new("/srv"), of)
+        };
         room(100, Some(small)).unwrap();
         assert!(room(1000, Some(small)).is_err());
         room(1000, None).unwrap();
-        let flags = ready(1, Durability::Batch, Some(small)).flags;
-        assert_eq!(flags[0].flag, FlagKind::Tmpfs);
+        let flags = |durability| ready(1, (EngineKind::Sqlite, durability), Some(small)).flags;
+        assert_eq!(flags(Durability::Batch)[0].flag, FlagKind::Tmpfs);
     }
 }

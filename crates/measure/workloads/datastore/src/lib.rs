@@ -3,9 +3,16 @@
 use plumb_protocol::Workload;
 
 mod batch;
+mod client;
+mod clients;
 mod contents;
+mod cycles;
+mod engine;
+mod engines;
 mod file;
-mod table;
+mod keys;
+mod mix;
+mod server;
 
 /// The workloads of this family.
-pub const ALL: &[&dyn Workload] = &[&batch::BatchOfEntities];
+pub const ALL: &[&dyn Workload] = &[&batch::BatchOfEntities, &mix::Mixed];

@@ -7,6 +7,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use plumb_protocol::{Failure, StartError};
 
 /// Removed with all that is in it when it is dropped; after kill -9 the keeper removes it.
+#[derive(Debug)]
 pub struct Folder(PathBuf);
 
 impl Folder {

@@ -10,6 +10,7 @@ pub mod ended;
 pub mod filesystem;
 pub mod folder;
 pub mod framed_stream;
+pub mod installed_server;
 pub mod keys;
 mod library_functions;
 pub mod limits;

@@ -1,11 +1,18 @@
 //! Family trees of processes, from /proc.
 #![expect(unsafe_code, reason = "what runs between fork and exec must be vouched for")]
 
-use std::fs;
+use std::fs::{self, File};
+use std::io;
 use std::os::unix::process::CommandExt;
 use std::process::Command;
 
-use rustix::process::{Pid, Signal, kill_process, set_parent_process_death_signal};
+use plumb_protocol::Failure;
+use rustix::fs::fchown;
+use rustix::process::{
+    Gid, Pid, Signal, Uid, fchdir, geteuid, kill_process, set_parent_process_death_signal,
+};
+
+use crate::users;
 
 /// The parent of a process; None when it is gone.
 fn parent(pid: u32) -> Option<u32> {
@@ -56,6 +63,15 @@ pub fn cpu_ns(pid: u32) -> u64 {
     schedstat.split_whitespace().next().and_then(|first| first.parse().ok()).unwrap_or(0)
 }
 
+/// Resident memory of a process at its highest, in bytes, by its id or `self`; 0 if it is gone.
+#[must_use]
+pub fn peak_memory(process: &str) -> u64 {
+    let status = fs::read_to_string(format!("/proc/{process}/status")).unwrap_or_default();
+    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
+    let kibibytes = line.and_then(|rest| rest.trim().strip_suffix(" kB")?.trim().parse().ok());
+    kibibytes.map_or(0, |kibibytes: u64| kibibytes << 10)
+}
+
 /// Ends everything that a process started, at once.
 pub fn kill_descendants(pid: u32) {
     for pid in descendants(pid) {
@@ -73,10 +89,62 @@ pub fn die_with_parent(command: &mut Command) {
     }
 }
 
+/// The numbers of the user `nobody` and its group, if this process is root's: who servers run as.
+#[must_use]
+pub fn unprivileged() -> Option<(u32, u32)> {
+    if geteuid().is_root() { users::ids("nobody") } else { None }
+}
+
+/// Has the program run in this folder, and if this process is root's, as the user `nobody`, to whom the folder then belongs.
+/// Folders above it need not be open to that user.
+///
+/// # Errors
+/// If the folder can't be given away.
+pub fn without_privileges(command: &mut Command, folder: File) -> Result<(), Failure> {
+    let nobody = unprivileged();
+    if let Some((user, group)) = nobody {
+        fchown(&folder, Some(Uid::from_raw(user)), Some(Gid::from_raw(group)))
+            .map_err(|error| Failure::io("giving a folder to nobody", &error.into()))?;
+    }
+    // SAFETY: between fork and exec only system calls are made; the calls of libc only wrap theirs in a process of one
+    // thread.
+    unsafe {
+        command.pre_exec(move || {
+            fchdir(&folder)?;
+            let Some((user, group)) = nobody else { return Ok(()) };
+            let is_nobody = libc::setgroups(0, std::ptr::null()) == 0
+                && libc::setgid(group) == 0
+                && libc::setuid(user) == 0;
+            if is_nobody { Ok(()) } else { Err(io::Error::last_os_error()) }
+        });
+    }
+    Ok(())
+}
+
 #[cfg(test)]
 mod tests {
-    use super::{descendants, kill_descendants, line_up_to};
+    use super::{descendants, kill_descendants, line_up_to, peak_memory, without_privileges};
+    use std::fs::File;
     use std::process::{Command, id};
+
+    #[test]
+    fn a_program_without_privileges_owns_its_folder_and_nothing_else() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut command = Command::new("sh");
+        command.args(["-c", "touch made && id -u && ! touch /etc/plumb-test 2>&1"]);
+        without_privileges(&mut command, File::open(folder.path()).unwrap()).unwrap();
+        let output = command.output().unwrap();
+        assert!(output.status.success(), "{output:?}");
+        assert!(folder.path().join("made").exists());
+        let user = String::from_utf8_lossy(&output.stdout);
+        assert_ne!(user.lines().next(), Some("0"), "{output:?}");
+    }
+
+    #[test]
+    fn memory_is_that_of_a_process() {
+        assert!(peak_memory("self") > 1 << 20);
+        assert_eq!(peak_memory("0"), 0);
+    }
 
     #[test]
     fn children_are_found_and_ended() {

@@ -3,65 +3,63 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::sync::LazyLock;
 
 use plumb_protocol::{Failure, StartError};
+use serde::Deserialize;
 
 use plumb_workload_kit::ended;
 use plumb_workload_kit::spawn::find_program;
 
-/// A language that the sieve is written in.
+/// A language that the sieve is written in: an entry of `languages.toml`, which explains the fields.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub(super) struct Language {
     /// The parameter's word.
-    pub(super) word: &'static str,
-    /// The compiler or interpreter.
-    tool: &'static str,
-    /// Whether the source is compiled.
-    compiled: bool,
-    file: &'static str,
-    source: &'static str,
-    /// Asks an interpreter for its own path and version, each on a line: what PATH finds may be a
-    /// wrapper script (pyenv, nvm), whose time is not the interpreter's.
-    probe: &'static [&'static str],
-    /// Memory of a process, as measured: in bytes, and in bytes for each number up to the limit.
+    pub(super) name: String,
+    tool: String,
+    probe: Vec<String>,
+    #[serde(default)]
+    shows_path: bool,
+    source: String,
+    #[serde(default)]
+    compile: Vec<String>,
+    runner: Option<String>,
+    #[serde(default)]
+    run: Vec<String>,
     memory: (u64, u64),
-    fix: &'static str,
+    package: String,
+}
+
+/// The file of all languages.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct LanguageFile {
+    language: Vec<Language>,
 }
 
 /// All languages; the first is the default.
-pub(super) const LANGUAGES: [Language; 3] = [
-    Language {
-        word: "c",
-        tool: "cc",
-        compiled: true,
-        file: "sieve.c",
-        source: include_str!("sieve.c"),
-        probe: &["--version"],
-        memory: (4 << 20, 3),
-        fix: "apt-get install gcc libc6-dev",
-    },
-    Language {
-        word: "python",
-        tool: "python3",
-        compiled: false,
-        file: "sieve.py",
-        source: include_str!("sieve.py"),
-        probe: &[
-            "-c",
-            "import sys; print(sys.executable); print(sys.implementation.name, sys.version.split()[0])",
-        ],
-        memory: (14 << 20, 22),
-        fix: "apt-get install python3",
-    },
-    Language {
-        word: "node",
-        tool: "node",
-        compiled: false,
-        file: "sieve.js",
-        source: include_str!("sieve.js"),
-        probe: &["-e", "console.log(process.execPath); console.log(process.version)"],
-        memory: (64 << 20, 16),
-        fix: "apt-get install nodejs",
-    },
+pub(super) static LANGUAGES: LazyLock<Vec<Language>> = LazyLock::new(|| {
+    // A test reads the file, so it is not wrong here.
+    let file: Result<LanguageFile, _> = toml::from_str(include_str!("languages/languages.toml"));
+    file.map(|file| file.language).unwrap_or_default()
+});
+
+/// The sources by the names that entries have for them.
+const SOURCES: [(&str, &str); 13] = [
+    ("sieve.c", include_str!("languages/sieve.c")),
+    ("sieve.cpp", include_str!("languages/sieve.cpp")),
+    ("sieve.rs", include_str!("languages/sieve.rs")),
+    ("Sieve.java", include_str!("languages/Sieve.java")),
+    ("SieveArrays.java", include_str!("languages/SieveArrays.java")),
+    ("sieve.go", include_str!("languages/sieve.go")),
+    ("Sieve.cs", include_str!("languages/Sieve.cs")),
+    ("sieve.js", include_str!("languages/sieve.js")),
+    ("sieve.py", include_str!("languages/sieve.py")),
+    ("sieve.php", include_str!("languages/sieve.php")),
+    ("sieve.rb", include_str!("languages/sieve.rb")),
+    ("sieve.pl", include_str!("languages/sieve.pl")),
+    ("sieve.lua", include_str!("languages/sieve.lua")),
 ];
 
 /// A sieve that can be started.
@@ -69,16 +67,16 @@ pub(super) const LANGUAGES: [Language; 3] = [
 pub(super) struct BuiltSieve {
     /// The file to start.
     pub(super) program: PathBuf,
-    /// The script that it is given, for an interpreter.
-    pub(super) script: Option<PathBuf>,
+    /// What it is given before the limit.
+    pub(super) arguments: Vec<String>,
     /// The version of the compiler or interpreter.
     pub(super) version: String,
 }
 
 impl Language {
-    /// The language of this word.
-    pub(super) fn find(word: &str) -> Option<&'static Self> {
-        LANGUAGES.iter().find(|language| language.word == word)
+    /// The language of this name.
+    pub(super) fn find(name: &str) -> Option<&'static Self> {
+        LANGUAGES.iter().find(|language| language.name == name)
     }
 
     /// About how much memory a process takes that finds the primes up to `limit`, in bytes.
@@ -87,42 +85,79 @@ impl Language {
     }
 
     /// The name of the compiler or interpreter.
-    pub(super) fn tool(&self) -> &'static str {
-        self.tool
+    pub(super) fn tool(&self) -> &str {
+        &self.tool
     }
 
     /// Writes the source into `folder` and compiles it, or finds its interpreter.
     ///
     /// # Errors
-    /// Unsupported when the compiler or interpreter is missing.
+    /// Unsupported if the compiler or interpreter is missing.
     pub(super) fn build(&self, folder: &Path) -> Result<BuiltSieve, StartError> {
-        let tool = find_program(self.tool).map_err(|_| {
-            StartError::unsupported(format!("`{}` is not in PATH", self.tool), self.fix)
-        })?;
-        let said =
-            ask(&tool, self.probe).map_err(|why| StartError::unsupported(why.0, self.fix))?;
-        let source = folder.join(self.file);
-        fs::write(&source, self.source)
-            .map_err(|e| Failure::io(format!("writing {}", source.display()), &e))?;
-        let mut lines = said.lines().map(str::trim);
-        if self.compiled {
-            let version = lines.next().unwrap_or_default().to_owned();
-            let program = folder.join("sieve");
-            compile(&tool, &source, &program)
-                .map_err(|why| StartError::unsupported(why.0, self.fix))?;
-            return Ok(BuiltSieve { program, script: None, version });
-        }
-        let program = lines.next().map(PathBuf::from).filter(|path| path.is_file()).unwrap_or(tool);
+        let tool = self.installed(&self.tool)?;
+        let said = ask(&tool, &self.probe).map_err(|why| self.unsupported(why.0))?;
+        let mut lines = said.lines().map(str::trim).filter(|line| !line.is_empty());
+        let shown = if self.shows_path { lines.next().map(PathBuf::from) } else { None };
         let version = lines.next().unwrap_or_default().to_owned();
-        Ok(BuiltSieve { program, script: Some(source), version })
+        let paths = BuildPaths::new(folder, &self.source);
+        let text = SOURCES.iter().find(|(name, _)| *name == self.source);
+        let (_, text) =
+            text.ok_or_else(|| Failure(format!("there is no source {}", self.source)))?;
+        fs::write(&paths.source, text)
+            .map_err(|error| Failure::io(format!("writing {}", paths.source.display()), &error))?;
+        let program = if self.compile.is_empty() {
+            shown.filter(|path| path.is_file()).unwrap_or(tool)
+        } else {
+            ask(&tool, &paths.fill(&self.compile)).map_err(|why| self.unsupported(why.0))?;
+            match &self.runner {
+                Some(runner) => self.installed(runner)?,
+                None => paths.program.clone(),
+            }
+        };
+        Ok(BuiltSieve { program, arguments: paths.fill(&self.run), version })
+    }
+
+    fn installed(&self, tool: &str) -> Result<PathBuf, StartError> {
+        find_program(tool).map_err(|_| self.unsupported(format!("`{tool}` is not in PATH")))
+    }
+
+    fn unsupported(&self, why: String) -> StartError {
+        StartError::unsupported(why, format!("apt-get install {}", self.package))
     }
 }
 
-fn ask(tool: &Path, arguments: &[&str]) -> Result<String, Failure> {
+/// The paths of a build, for which entries have placeholders.
+struct BuildPaths {
+    folder: PathBuf,
+    source: PathBuf,
+    program: PathBuf,
+}
+
+impl BuildPaths {
+    fn new(folder: &Path, source: &str) -> Self {
+        Self {
+            folder: folder.to_owned(),
+            source: folder.join(source),
+            program: folder.join("sieve"),
+        }
+    }
+
+    fn fill(&self, words: &[String]) -> Vec<String> {
+        let fill = |word: &String| {
+            word.replace("{folder}", &self.folder.to_string_lossy())
+                .replace("{source}", &self.source.to_string_lossy())
+                .replace("{program}", &self.program.to_string_lossy())
+        };
+        words.iter().map(fill).collect()
+    }
+}
+
+fn ask(tool: &Path, arguments: &[String]) -> Result<String, Failure> {
     let output = ended::output(Command::new(tool).args(arguments))
-        .map_err(|e| Failure::io(format!("starting {}", tool.display()), &e))?;
+        .map_err(|error| Failure::io(format!("starting {}", tool.display()), &error))?;
     if output.status.success() {
-        return Ok(String::from_utf8_lossy(&output.stdout).into_owned());
+        let text = [output.stdout, output.stderr].concat();
+        return Ok(String::from_utf8_lossy(&text).into_owned());
     }
     Err(Failure(format!(
         "{} does not work here: {}",
@@ -131,30 +166,39 @@ fn ask(tool: &Path, arguments: &[&str]) -> Result<String, Failure> {
     )))
 }
 
-fn compile(tool: &Path, source: &Path, program: &Path) -> Result<(), Failure> {
-    let source = source.to_string_lossy();
-    let program = program.to_string_lossy();
-    ask(tool, &["-O2", "-o", &program, &source, "-lm"]).map(drop)
-}
-
 fn last_line(bytes: &[u8]) -> Option<String> {
     String::from_utf8_lossy(bytes).lines().rev().find(|l| !l.trim().is_empty()).map(str::to_owned)
 }
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeSet;
     use std::fs;
 
     use plumb_protocol::StartError;
 
-    use super::{LANGUAGES, Language};
+    use super::{LANGUAGES, Language, LanguageFile, SOURCES};
+
+    #[test]
+    fn every_entry_has_its_source_and_every_source_an_entry() {
+        let file: LanguageFile = toml::from_str(include_str!("languages/languages.toml")).unwrap();
+        let names: BTreeSet<&str> = file.language.iter().map(|entry| entry.name.as_str()).collect();
+        assert_eq!(names.len(), file.language.len(), "names are distinct");
+        assert_eq!(LANGUAGES.len(), names.len());
+        let used: BTreeSet<&str> =
+            file.language.iter().map(|entry| entry.source.as_str()).collect();
+        assert_eq!(used, SOURCES.iter().map(|(name, _)| *name).collect());
+    }
 
     #[test]
     fn a_missing_or_broken_tool_is_unsupported_with_a_fix() {
         let folder = tempfile::tempdir().unwrap();
-        let [c, ..] = LANGUAGES;
-        let missing = Language { tool: "no-such-compiler", ..c };
-        let broken = Language { probe: &["--no-such-option"], tool: "false", ..missing };
+        let missing = Language { tool: "no-such-compiler".into(), ..LANGUAGES[0].clone() };
+        let broken = Language {
+            probe: vec!["--no-such-option".into()],
+            tool: "false".into(),
+            ..missing.clone()
+        };
         for (language, reason) in
             [(missing, "`no-such-compiler` is not in PATH"), (broken, "does not work")]
         {

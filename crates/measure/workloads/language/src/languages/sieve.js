@@ -17,4 +17,13 @@ function primesUpTo(limit) {
   return primes;
 }
 
-console.log(`Found ${primesUpTo(Number(process.argv[2])).length} prime numbers.`);
+function printPrimes() {
+  console.log(`Found ${primesUpTo(Number(process.argv[2])).length} prime numbers.`);
+}
+
+// With a second argument: once for each line on stdin.
+if (process.argv.length <= 3) {
+  printPrimes();
+} else {
+  require("readline").createInterface({ input: process.stdin }).on("line", printPrimes);
+}

@@ -19,4 +19,13 @@ def primes_up_to(limit):
     return [2] + [number for number in odd if number]
 
 
-print("Found %d prime numbers." % len(primes_up_to(int(sys.argv[1]))))
+def print_primes():
+    print("Found %d prime numbers." % len(primes_up_to(int(sys.argv[1]))), flush=True)
+
+
+# With a second argument: once for each line on stdin.
+if len(sys.argv) <= 2:
+    print_primes()
+else:
+    for line in sys.stdin:
+        print_primes()

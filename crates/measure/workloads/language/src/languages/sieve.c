@@ -23,8 +23,7 @@ static void push(struct list *list, int item) {
     list->items[list->length++] = item;
 }
 
-int main(int count, char **arguments) {
-    int limit = count > 1 ? atoi(arguments[1]) : 0;
+static size_t count_primes(int limit) {
     struct list odd = {0}, primes = {0};
     for (int number = 3; number <= limit; number += 2)
         push(&odd, number);
@@ -37,6 +36,25 @@ int main(int count, char **arguments) {
     for (size_t i = 0; i < odd.length; i++)
         if (odd.items[i])
             push(&primes, odd.items[i]);
-    printf("Found %zu prime numbers.\n", primes.length);
+    size_t length = primes.length;
+    free(odd.items);
+    free(primes.items);
+    return length;
+}
+
+static void print_primes(int limit) {
+    printf("Found %zu prime numbers.\n", count_primes(limit));
+    fflush(stdout);
+}
+
+/* With a second argument: once for each line on stdin. */
+int main(int count, char **arguments) {
+    int limit = count > 1 ? atoi(arguments[1]) : 0;
+    char line[64];
+    if (count <= 2)
+        print_primes(limit);
+    else
+        while (fgets(line, sizeof line, stdin))
+            print_primes(limit);
     return 0;
 }
