@@ -54,6 +54,9 @@ pub struct SeriesInRun {
     /// How the processes ended, if failures are accepted.
     #[serde(default, skip_serializing_if = "CommandEnds::is_empty")]
     pub ends: CommandEnds,
+    /// Whether the clients of most invocations were busy, so that their server may have become slower unseen.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub busy_clients: bool,
     /// Steady samples behind these medians.
     pub samples: usize,
     /// The median over processes, with an interval that allows for repeated looks.

@@ -128,7 +128,8 @@ fn outcome(
     // A verdict says which side of 1 the interval lies on. Disagreement needs all of it outside the band.
     let beyond = compared.found.remarks.contains(&VerdictRemark::BeyondMargin);
     match &compared.found.verdict {
-        Ok(Verdict::Equivalent) => Agreement::Agrees,
+        // Here the figures of two clients are compared, not their servers.
+        Ok(Verdict::Equivalent) | Err(NoVerdict::GeneratorBusy) => Agreement::Agrees,
         Ok(Verdict::Slower | Verdict::Faster) if beyond => Agreement::Disagrees,
         Ok(_) => Agreement::Inconclusive("the interval extends beyond the band".to_owned()),
         Err(NoVerdict::FewPairs) => {

@@ -187,7 +187,7 @@ fn conclusion(comparison: &RepeatedComparison, finding: &SessionsFinding) -> Str
         (Some(verdict), _) => {
             format!("{}: {shown} × cost over {units}, margin {margin}", verdict.word())
         }
-        (None, _) if let Some(why) = comparison.ended_differently => {
+        (None, _) if let Some(why) = comparison.no_verdict => {
             format!("no verdict: {shown} × cost over {units}; in a {}, {why}", finding.unit.word())
         }
         (None, _) => {

@@ -1,5 +1,6 @@
 //! One comparison of two arms: pairs of one run or stored runs, covariates, levels, and the verdict that both share.
 
+pub(crate) mod busy_clients;
 pub(crate) mod covariates;
 pub(crate) mod ends;
 pub(crate) mod finding;

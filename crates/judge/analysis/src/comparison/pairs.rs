@@ -22,6 +22,7 @@ use plumb_stats::spread;
 use plumb_stats::verdict::{Judgement, interval_of_pairs};
 
 use crate::asked::Asked;
+use crate::comparison::busy_clients::has_busy_clients;
 use crate::comparison::ends::ends;
 use crate::comparison::levels::LevelsCompared;
 use crate::comparison::verdict::{
@@ -331,7 +332,8 @@ fn by_pairs(record: &RunRecord, from: usize, point: usize, plan: &ComparisonPlan
         .or_else(|| disturbed(record, from, point, &chosen));
     let judged = unfit.map_or_else(|| judge(&chosen, level, plan.margin), Err);
     // The rate of busy clients says little about their server, which may have become slower.
-    let is_hidden = has_busy_clients(record, from) || has_busy_clients(record, point);
+    let is_hidden = has_busy_clients(record.good_invocations(from))
+        || has_busy_clients(record.good_invocations(point));
     let judged = judged.and_then(|judged| match judged.verdict {
         Verdict::Equivalent if is_hidden => Err(NoVerdict::GeneratorBusy),
         _ => Ok(judged),
@@ -373,15 +375,6 @@ fn by_pairs(record: &RunRecord, from: usize, point: usize, plan: &ComparisonPlan
         levels: LevelsCompared::of(&own_logs(&first), &own_logs(&later), plan.margin),
         covariates: Asked::NotAsked,
     }
-}
-
-/// Whether the clients of most invocations of a point were busy.
-fn has_busy_clients(record: &RunRecord, point: usize) -> bool {
-    let all = record.good_invocations(point).count();
-    let is_busy = |invocation: &&InvocationRecord| {
-        invocation.flags.iter().any(|flag| flag.flag == FlagKind::GeneratorBusy)
-    };
-    2 * record.good_invocations(point).filter(is_busy).count() > all
 }
 
 /// Whether a difference of two files is so small that another build of either could explain it (docs/method.md, *Order*).

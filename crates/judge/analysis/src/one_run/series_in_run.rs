@@ -10,6 +10,7 @@ use plumb_model::{
 use plumb_stats::describe::median;
 use plumb_stats::precision::PER_LOOK_LEVEL;
 
+use crate::comparison::busy_clients::has_busy_clients;
 use crate::comparison::ends::ends;
 use crate::estimate::median_of_processes;
 use crate::facts::point_facts;
@@ -88,6 +89,9 @@ impl MetricPoints<'_> {
             points: self.parts.iter().map(place).collect(),
             process_medians: slices.iter().filter_map(|values| median(values)).collect(),
             ends: ends(self.parts.iter().flat_map(|part| part.invocations.iter().copied())),
+            busy_clients: has_busy_clients(
+                self.parts.iter().flat_map(|part| part.invocations.iter().copied()),
+            ),
             samples: processes.iter().map(Vec::len).sum(),
             // At one level whatever rules stopped the run, so that runs can be compared.
             estimate: median_of_processes(&slices, PER_LOOK_LEVEL)?.estimate,

@@ -98,8 +98,10 @@ pub struct CheckedSeries {
     pub ratio: Estimate,
     /// What became of it.
     pub state: CheckState,
-    /// What the interval says by itself.
+    /// What the interval says by itself; inconclusive instead of equivalent if clients were busy.
     pub verdict: Verdict,
+    /// Whether the clients of the screening run were busy, so that their server may have become slower unseen.
+    pub busy_clients: bool,
     /// The relative deviation between runs that was allowed for.
     pub run_sd: f64,
     /// The run with which the change began: not asked unless the change is confirmed.
@@ -523,7 +525,11 @@ impl<E> OneBaseline<'_, '_, '_, E> {
             sessions,
             ratio: estimate(shift.interval.estimate.exp(), Ok(shift.interval.map(f64::exp))),
             state,
-            verdict: judged.verdict,
+            verdict: match judged.verdict {
+                Verdict::Equivalent if in_screen.busy_clients => Verdict::Inconclusive,
+                verdict => verdict,
+            },
+            busy_clients: in_screen.busy_clients,
             run_sd: variance(before).map_or(0.0, f64::sqrt),
             since: Asked::NotAsked,
             covariates: Asked::NotAsked,

@@ -3,7 +3,7 @@
 //! Runs were measured at other times than each other, so the noise between runs counts, not only that inside
 //! them.
 
-use plumb_model::{Better, CommandEnds, SeriesInRun};
+use plumb_model::{Better, CommandEnds, SeriesInRun, Verdict};
 use plumb_stats::describe::median;
 use plumb_stats::stored_runs::{
     DatedRun, NoiseHistory, RunNoise, RunsCompared, StoredSide, compare_runs,
@@ -56,7 +56,19 @@ pub(crate) fn by_runs(
         },
     };
     let levels = LevelsCompared::of(&firsts, &laters, margin);
-    by_ends(Comparison { levels, ..found }, &ends_of_runs(first), &ends_of_runs(later))
+    let is_hidden = first.iter().chain(later).any(|series| series.busy_clients);
+    let found = by_clients(Comparison { levels, ..found }, is_hidden);
+    by_ends(found, &ends_of_runs(first), &ends_of_runs(later))
+}
+
+/// Not equivalent if busy clients may hide that their server became slower.
+fn by_clients(found: Comparison, is_hidden: bool) -> Comparison {
+    match found.verdict {
+        Ok(Verdict::Equivalent) if is_hidden => {
+            Comparison { verdict: Err(NoVerdict::GeneratorBusy), remarks: Vec::new(), ..found }
+        }
+        _ => found,
+    }
 }
 
 /// Without a verdict if processes ended differently, and with a remark if they failed alike.

@@ -64,10 +64,11 @@ pub struct RepeatedComparison {
     pub ratio: Option<Estimate>,
     /// What the interval rests on; None without one.
     pub noise: Option<SessionNoise>,
-    /// The verdict; None if too few sessions show how much sessions differ, or times are not compared.
+    /// The verdict; None if too few sessions show how much sessions differ, or a session gives a reason against it.
     pub verdict: Option<Verdict>,
-    /// Why times are not compared, if the processes of the sides ended differently in a session.
-    pub ended_differently: Option<NoVerdict>,
+    /// Why there is no verdict, if a session gives the reason: its sides ended differently, or busy clients may hide a
+    /// difference.
+    pub no_verdict: Option<NoVerdict>,
 }
 
 /// What one session found.
@@ -138,9 +139,15 @@ fn repeated(
     let level = 1.0 - (1.0 - side.confidence) / side.comparisons.max(1) as f64;
     let compared = compare_sessions(&logs, earlier, level);
     let centre = plumb_stats::pairs::hodges_lehmann(&logs);
-    let ended_differently = found.iter().find_map(|(_, comparison)| {
+    let judged = compared.ok().map(|compared| judge(&compared.interval, 0, side.margin).verdict);
+    let no_verdict = found.iter().find_map(|(_, comparison)| {
         let reason = comparison.found.verdict.err()?;
-        matches!(reason, NoVerdict::EndedDifferently { .. }).then_some(reason)
+        let counts = match reason {
+            NoVerdict::EndedDifferently { .. } => true,
+            NoVerdict::GeneratorBusy => judged == Some(Verdict::Equivalent),
+            _ => false,
+        };
+        counts.then_some(reason)
     });
     let interval = compared.map(|compared| compared.interval.map(f64::exp));
     RepeatedComparison {
@@ -152,11 +159,8 @@ fn repeated(
             .collect(),
         ratio: centre.map(|centre| estimate(centre.exp(), interval)),
         noise: compared.ok().map(|compared| compared.noise),
-        verdict: match ended_differently {
-            Some(_) => None,
-            None => compared.ok().map(|compared| judge(&compared.interval, 0, side.margin).verdict),
-        },
-        ended_differently,
+        verdict: judged.filter(|_| no_verdict.is_none()),
+        no_verdict,
     }
 }
 

@@ -51,6 +51,7 @@ pub fn in_run(name: &str, number: u128, processes: &[Vec<f64>]) -> SeriesInRun {
         points: vec![PointOnTarget { point: 0, target: 0 }],
         process_medians: slices.iter().filter_map(|values| median(values)).collect(),
         ends: CommandEnds::default(),
+        busy_clients: false,
         samples: processes.iter().map(Vec::len).sum(),
         estimate: median_of_processes(&slices, PER_LOOK_LEVEL)
             .map_or(none, |median| median.estimate),

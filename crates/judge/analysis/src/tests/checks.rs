@@ -2,7 +2,9 @@
 
 use std::convert::Infallible;
 
-use plumb_model::{By, ENDED, ExtraWork, Id, ProofPoint, ProofRole, RunRecord};
+use plumb_model::{
+    By, ENDED, ExtraWork, Flag, FlagKind, Id, ProofPoint, ProofRole, RunRecord, Verdict,
+};
 
 use crate::testing::{Builder, COPY, RunsAtHand, Spec};
 use crate::{
@@ -80,6 +82,36 @@ fn a_short_baseline_leaves_a_small_change_undecided_and_a_long_one_confirms_it()
     assert_eq!(state(&checked(&long, None, &none, 1.08)), CheckState::Confirmed);
     // A change for the better leaves nothing open.
     assert!(!checked(&short, None, &none, 0.93).is_inconclusive());
+}
+
+#[test]
+fn busy_clients_do_not_pass_a_check_as_equivalent() {
+    let records: Vec<RunRecord> = (1..=8).map(|number| run(number * HOUR_NS, 1.0)).collect();
+    let baseline = RunsAtHand::of(&records);
+    let now_ns = 9 * HOUR_NS;
+    let check = |cost: f64, is_busy: bool| {
+        let fresh: Vec<FreshRun> = (0..4)
+            .map(|number| {
+                let mut record = run(now_ns + number, cost);
+                if is_busy {
+                    for invocation in &mut record.invocations {
+                        invocation.flags.push(Flag::new(FlagKind::GeneratorBusy, "busy"));
+                    }
+                }
+                FreshRun::of(&record)
+            })
+            .collect();
+        let confirming = ConfirmingSessions { sessions: vec![fresh[1..].to_vec()], apart_s: 600.0 };
+        let record = |_| -> Result<_, Infallible> { panic!("a verdict takes no record") };
+        let mut reader = RunReader::new(&record);
+        let finding = checker(&baseline)
+            .finish(&fresh[0], &confirming, Caveats::default(), None, &mut reader)
+            .unwrap();
+        (finding.series[0].verdict, finding.series[0].busy_clients)
+    };
+    assert_eq!(check(1.0, false), (Verdict::Equivalent, false));
+    assert_eq!(check(1.0, true), (Verdict::Inconclusive, true));
+    assert_eq!(check(1.3, true), (Verdict::Slower, true));
 }
 
 #[test]

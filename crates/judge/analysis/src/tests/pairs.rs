@@ -4,8 +4,8 @@ use plumb_model::{ENDED, Flag, FlagKind, Goal, Interference, RunRecord, Verdict,
 
 use crate::testing::{Builder, COPY, Spec, exec, fail};
 use crate::{
-    ByPairs, NoLayoutEffect, NoVerdict, OtherBuild, PointComparison, VerdictRemark, audit_layout,
-    summarise,
+    ByPairs, NoLayoutEffect, NoVerdict, OtherBuild, PointComparison, RunFinding, VerdictRemark,
+    audit_layout, over_sessions, summarise,
 };
 
 fn pairs(found: &PointComparison) -> &ByPairs {
@@ -37,24 +37,41 @@ fn a_higher_rate_is_a_lower_cost() {
     assert!((comparison.ratio.as_ref().unwrap().value - 0.5).abs() < 0.01);
 }
 
+/// What a run finds whose point 1 has so many invocations with busy clients. It is faster than point 0, or with its
+/// samples the same.
+fn with_busy_clients(is_same: bool, flagged: usize) -> RunFinding {
+    let mut record = exec();
+    let firsts: Vec<_> =
+        record.invocations.iter().filter(|invocation| invocation.point == 0).cloned().collect();
+    let laters = record.invocations.iter_mut().filter(|invocation| invocation.point == 1);
+    for (index, later) in laters.enumerate() {
+        let first = firsts.iter().find(|first| first.round == later.round).unwrap();
+        if is_same {
+            later.samples = first.samples.clone();
+        }
+        if index < flagged {
+            later.flags.push(Flag::new(FlagKind::GeneratorBusy, "busy"));
+        }
+    }
+    summarise(&record)
+}
+
+#[test]
+fn sessions_with_busy_clients_are_never_equivalent() {
+    let found = |is_same: bool, flagged: usize| {
+        let sessions = vec![with_busy_clients(is_same, flagged); 8];
+        let repeated = over_sessions(&sessions, &[]).comparisons.remove(0);
+        (repeated.verdict, repeated.no_verdict)
+    };
+    assert_eq!(found(true, 0), (Some(Verdict::Equivalent), None));
+    assert_eq!(found(true, 20), (None, Some(NoVerdict::GeneratorBusy)));
+    assert_eq!(found(false, 20), (Some(Verdict::Faster), None));
+}
+
 #[test]
 fn busy_clients_can_not_clear_a_regression() {
-    // Point 1 is faster than point 0; with its samples it is the same.
     let verdict = |is_same: bool, flagged: usize| {
-        let mut record = exec();
-        let firsts: Vec<_> =
-            record.invocations.iter().filter(|invocation| invocation.point == 0).cloned().collect();
-        let laters = record.invocations.iter_mut().filter(|invocation| invocation.point == 1);
-        for (index, later) in laters.enumerate() {
-            let first = firsts.iter().find(|first| first.round == later.round).unwrap();
-            if is_same {
-                later.samples = first.samples.clone();
-            }
-            if index < flagged {
-                later.flags.push(Flag::new(FlagKind::GeneratorBusy, "busy"));
-            }
-        }
-        summarise(&record).against_first[0].found.verdict
+        with_busy_clients(is_same, flagged).against_first[0].found.verdict
     };
     assert_eq!(verdict(true, 0), Ok(Verdict::Equivalent));
     assert_eq!(verdict(true, 1), Ok(Verdict::Equivalent));

@@ -1,6 +1,6 @@
 //! Stored runs side by side.
 
-use plumb_model::{Better, ENDED, Id, Impact, RunRecord, SeriesInRun, Verdict};
+use plumb_model::{Better, ENDED, Flag, FlagKind, Id, Impact, RunRecord, SeriesInRun, Verdict};
 
 use crate::testing::{Builder, COPY, Spec, compared, compared_without_records};
 use crate::{
@@ -64,6 +64,31 @@ fn six_pairs_of_earlier_runs_give_a_verdict_that_allows_for_their_noise() {
     assert_eq!(against(2.0).verdict, Ok(Verdict::Faster));
     assert_eq!(against(0.97).verdict, Ok(Verdict::Inconclusive));
     assert!((0.01..0.02).contains(&noise(&against(0.97)).run_sd.unwrap()));
+}
+
+#[test]
+fn stored_runs_with_busy_clients_are_never_equivalent() {
+    let earlier: Vec<RunRecord> = [1.0, 1.02, 0.99, 1.01, 0.98, 1.0, 1.01]
+        .iter()
+        .zip(10..)
+        .map(|(level, id)| run(*level, id, ("k", "h")))
+        .collect();
+    let verdict = |level: f64, is_busy: bool| {
+        let mut later = run(level, 2, ("k", "b"));
+        if is_busy {
+            for invocation in &mut later.invocations {
+                invocation.flags.push(Flag::new(FlagKind::GeneratorBusy, "busy"));
+            }
+        }
+        let settings = CompareSettings { margin: 0.2, ..settings() };
+        let arms = [run(1.0, 1, ("k", "a")), later];
+        let finding = compared(&arms, &series(&earlier), None, &settings);
+        finding.results[0].against_first[0].clone().unwrap().verdict
+    };
+    assert_eq!(verdict(1.0, false), Ok(Verdict::Equivalent));
+    assert_eq!(verdict(1.0, true), Err(NoVerdict::GeneratorBusy));
+    // What they do see is seen.
+    assert_eq!(verdict(0.5, true), Ok(Verdict::Slower));
 }
 
 #[test]

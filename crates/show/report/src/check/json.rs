@@ -88,9 +88,11 @@ pub struct CheckedPart {
     pub low: Option<f64>,
     /// Upper end of its interval.
     pub high: Option<f64>,
-    /// The verdict from the interval alone.
+    /// The verdict from the interval alone; `inconclusive` instead of `equivalent` if clients were busy.
     #[cfg_attr(test, schemars(extend("enum" = ["faster", "slower", "equivalent", "inconclusive"])))]
     pub verdict: &'static str,
+    /// Whether the clients were busy most of the time, so that their server may have become slower unseen.
+    pub busy_clients: bool,
     /// `confirmed`, `undecided`, `not confirmed` or `as usual`.
     #[cfg_attr(test, schemars(extend("enum" = ["confirmed", "undecided", "not confirmed", "as usual"])))]
     pub state: &'static str,
@@ -190,6 +192,7 @@ fn part(series: &CheckedSeries) -> CheckedPart {
         low: series.ratio.low(),
         high: series.ratio.high(),
         verdict: series.verdict.word(),
+        busy_clients: series.busy_clients,
         state: series.state.word(),
         since_run: series.since.found().map(|since| since.run.to_string()),
         moved: series.covariates.items().iter().map(covariate_part).collect(),

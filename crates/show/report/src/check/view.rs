@@ -55,6 +55,13 @@ pub(crate) fn remarks(finding: &CheckFinding) -> Vec<String> {
             "{series} undecided: runs within an hour do not show how much this machine differs from hour to hour; plumb baseline set --every 1h learns it"
         ));
     }
+    let busy = finding.series.iter().filter(|series| series.busy_clients).count();
+    if busy > 0 {
+        let series = counted(busy, "series has", "series have");
+        lines.push(format!(
+            "{series} busy clients, which may hide that the server became slower: use more clients or a rate"
+        ));
+    }
     lines.extend(finding.common_shift.map(|shift| {
         let shift = plumb_units::percent_change(shift, 1);
         format!("all series changed together, by {shift} in cost: suspect the machine or the build, not one series")
@@ -135,6 +142,7 @@ pub(crate) fn standing(series: &CheckedSeries, finding: &CheckFinding) -> (Strin
         (CheckState::Confirmed, Verdict::Slower) => ("slower".to_owned(), Style::Bad),
         (CheckState::Confirmed, Verdict::Faster) => ("faster".to_owned(), Style::Good),
         (CheckState::Undecided, _) => ("undecided".to_owned(), Style::Flag),
+        (CheckState::Clean, _) if series.busy_clients => ("clients busy".to_owned(), Style::Flag),
         (_, Verdict::Equivalent) => ("equivalent".to_owned(), Style::Estimate),
         (state, _) => (state.word().to_owned(), Style::Plain),
     }

@@ -73,6 +73,7 @@ pub fn derived_series(run: Id, name: &str) -> SeriesInRun {
         // Numbers that decimal digits lose.
         process_medians: vec![0.1 + 0.2, f64::MIN_POSITIVE, -0.0, f64::INFINITY],
         ends: BTreeMap::from([(0, 3), (1, 2), (-11, 1)]).into(),
+        busy_clients: true,
         samples: 12,
         estimate: Estimate { value: 1.0 / 3.0, interval: Err("too few processes".into()) },
     }
