@@ -75,12 +75,6 @@ impl PointFacts {
         format!("{}{colon}{shown}", self.workload)
     }
 
-    /// These parameters alone: `up=125kB/s,rtt=75ms`.
-    #[must_use]
-    pub fn with_only(&self, parameters: &[String]) -> String {
-        self.shown(|parameter| parameters.contains(&parameter.name))
-    }
-
     fn shown(&self, which: impl Fn(&ShownParameter) -> bool) -> String {
         let shown = self.parameters.iter().filter(|parameter| which(parameter));
         shown

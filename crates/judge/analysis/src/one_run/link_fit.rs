@@ -27,8 +27,6 @@ pub struct LinkFit {
 pub struct PointBehindLink {
     /// Index into the results.
     pub result: usize,
-    /// The settings that tell it from the others: `up=125kB/s,rtt=75ms`.
-    pub settings: String,
     /// Bytes over bandwidth, of the direction that takes longer, in seconds.
     pub sending_s: f64,
     /// Operations of one iteration.

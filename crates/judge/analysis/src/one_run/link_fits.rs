@@ -112,7 +112,6 @@ fn fitted(terms: &LinkTerms, points: &[FittedPoint]) -> LinkFit {
     let all: Vec<link::LinkPoint> = points.iter().map(|point| point.point).collect();
     let point = |measured: &FittedPoint| PointBehindLink {
         result: measured.result,
-        settings: measured.finding.point.with_only(&by),
         sending_s: measured.point.sending,
         operations: measured.point.operations,
         round_trip_s: measured.point.round_trip,

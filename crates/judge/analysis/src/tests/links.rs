@@ -25,8 +25,6 @@ fn points_that_differ_in_their_link_alone_are_fitted_together() {
     assert_eq!(names, ["block.mkfs:scale=100", "block.mkfs:zeroes=small,scale=100"]);
     let large = &fits[0];
     assert_eq!(large.by, ["up", "rtt"]);
-    let settings: Vec<&str> = large.points.iter().map(|point| point.settings.as_str()).collect();
-    assert_eq!(settings[..2], ["up=125kB/s,rtt=75ms", "up=125kB/s,rtt=37500us"]);
     // The direction without a limit takes no time, however many bytes go there.
     let first = &large.points[0];
     assert!((first.sending_s - 3.92).abs() < 1e-9, "{first:?}");

@@ -1,7 +1,7 @@
 //! The curves of a run, in words.
 
 use plumb_analysis::{
-    CacheLevel, Curve, CurveFound, Efficiency, Estimate, LinkFit, Plateau, ScalabilityLaw,
+    CacheLevel, Curve, CurveFound, Efficiency, Estimate, Finding, LinkFit, Plateau, ScalabilityLaw,
 };
 use plumb_model::{ParameterType, Value};
 use plumb_text::counted;
@@ -34,9 +34,9 @@ impl CurveText {
         Self { name, workload: curve.workload.clone(), lines: lines(curve) }
     }
 
-    pub(crate) fn of_link(fit: &LinkFit) -> Self {
+    pub(crate) fn of_link(fit: &LinkFit, results: &[Finding]) -> Self {
         let name = format!("{} by {}", fit.of, fit.by.join(" and "));
-        Self { name, workload: fit.workload.clone(), lines: link_text::lines(fit) }
+        Self { name, workload: fit.workload.clone(), lines: link_text::lines(fit, results) }
     }
 }
 

@@ -1,23 +1,23 @@
 //! Points behind a link, in words.
 
-use plumb_analysis::{Binds, Ends, Estimate, LinkFit, LinkFound, LinkShares};
+use plumb_analysis::{Binds, Ends, Estimate, Finding, LinkFit, LinkFound, LinkShares};
 use plumb_text::counted;
 use plumb_units::{quantity, whole_percent};
 
 use crate::figure::figure;
 use crate::run::levels::share_text;
+use crate::run::typed_value::typed_settings;
 
-/// The figures of points behind a link, a line each.
-pub(super) fn lines(fit: &LinkFit) -> Vec<String> {
+/// The figures of points behind a link, which are among these results, a line each.
+pub(super) fn lines(fit: &LinkFit, results: &[Finding]) -> Vec<String> {
     let found = match &fit.found {
         Ok(found) => found,
         Err(why) => return vec![format!("round trips cannot be distinguished: {why}")],
     };
-    let shares = fit
-        .points
-        .iter()
-        .zip(&found.shares)
-        .map(|(point, found)| format!("{}: {}", point.settings, shares(found)));
+    let shares = fit.points.iter().zip(&found.shares).map(|(point, found)| {
+        let settings = typed_settings(&results[point.result].point, &fit.by);
+        format!("{settings}: {}", shares(found))
+    });
     std::iter::once(terms(found)).chain(shares).chain([left_out(&found.shares)]).collect()
 }
 

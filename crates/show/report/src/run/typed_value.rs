@@ -15,6 +15,14 @@ pub(crate) fn typed_value(point: &PointFacts, parameter: &ShownParameter) -> Str
     }
 }
 
+/// These parameters with their values as a person types them: `up=1Mbit/s,rtt=37.5ms`.
+pub(crate) fn typed_settings(point: &PointFacts, parameters: &[String]) -> String {
+    let shown = point.parameters.iter().filter(|shown| parameters.contains(&shown.name));
+    let typed: Vec<String> =
+        shown.map(|shown| format!("{}={}", shown.name, typed_value(point, shown))).collect();
+    typed.join(",")
+}
+
 /// The largest unit of which there is at least one, with as many digits as the value has.
 fn time(nanos: u64) -> String {
     let (factor, unit) = match nanos {

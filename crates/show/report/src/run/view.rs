@@ -146,7 +146,7 @@ impl<'a> View<'a> {
             .curves
             .iter()
             .map(|curve| CurveText::new(curve, has_several_metrics(curve, finding)))
-            .chain(finding.links.iter().map(CurveText::of_link))
+            .chain(finding.links.iter().map(|fit| CurveText::of_link(fit, &finding.results)))
             .chain(finding.bottlenecks.iter().map(|found| bottleneck_text(found, &finding.results)))
             .chain(finding.rankings.iter().map(ranking_text))
             .collect();

@@ -18,26 +18,26 @@ fn what_binds_stands_below_the_results() {
     block.mkfs:scale=100 by up and rtt
       time = bytes / bandwidth + operations × round trip / depth + rest: depth at
       least 6.98; rest 208 [173, 243] ms
-      up=125kB/s,rtt=75ms: bandwidth 95 % [95, 95], round trips 0 % [0, 1], rest
+      up=1Mbit/s,rtt=75ms: bandwidth 95 % [95, 95], round trips 0 % [0, 1], rest
       5 % [4, 6]: bandwidth is the bottleneck
-      up=125kB/s,rtt=37500us: bandwidth 95 % [95, 95], round trips 0 % [0, 1],
-      rest 5 % [4, 6]: bandwidth is the bottleneck
-      up=375kB/s,rtt=75ms: bandwidth 86 % [85, 87], round trips 0 % [0, 3], rest
+      up=1Mbit/s,rtt=37.5ms: bandwidth 95 % [95, 95], round trips 0 % [0, 1], rest
+      5 % [4, 6]: bandwidth is the bottleneck
+      up=3Mbit/s,rtt=75ms: bandwidth 86 % [85, 87], round trips 0 % [0, 3], rest
       14 % [11, 16]: bandwidth is the bottleneck
-      up=375kB/s,rtt=37500us: bandwidth 86 % [85, 87], round trips 0 % [0, 1],
-      rest 14 % [12, 16]: bandwidth is the bottleneck
+      up=3Mbit/s,rtt=37.5ms: bandwidth 86 % [85, 87], round trips 0 % [0, 1], rest
+      14 % [12, 16]: bandwidth is the bottleneck
       the others predict each point to within 1 %
     block.mkfs:zeroes=small,scale=100 by up and rtt
       time = bytes / bandwidth + operations × round trip / depth + rest: depth
       0.99 [0.95, 1.04]; rest 185 [114, 256] ms
-      up=125kB/s,rtt=75ms: bandwidth 14 % [14, 14], round trips 79 % [77, 82],
+      up=1Mbit/s,rtt=75ms: bandwidth 14 % [14, 14], round trips 79 % [77, 82],
       rest 6 % [4, 9]: the round trip is the bottleneck
-      up=125kB/s,rtt=37500us: bandwidth 23 % [23, 24], round trips 66 % [62, 70],
+      up=1Mbit/s,rtt=37.5ms: bandwidth 23 % [23, 24], round trips 66 % [62, 70],
       rest 11 % [7, 15]: the round trip is the bottleneck
-      up=375kB/s,rtt=75ms: bandwidth 5 % [5, 5], round trips 88 % [85, 91], rest
+      up=3Mbit/s,rtt=75ms: bandwidth 5 % [5, 5], round trips 88 % [85, 91], rest
       7 % [4, 10]: the round trip is the bottleneck
-      up=375kB/s,rtt=37500us: bandwidth 9 % [9, 9], round trips 78 % [73, 83],
-      rest 13 % [8, 17]: the round trip is the bottleneck
+      up=3Mbit/s,rtt=37.5ms: bandwidth 9 % [9, 9], round trips 78 % [73, 83], rest
+      13 % [8, 17]: the round trip is the bottleneck
       the others predict each point to within 1 %
     ");
 }
