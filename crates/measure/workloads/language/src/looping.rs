@@ -1,6 +1,6 @@
 //! `language.loop`: the same sieve in several languages, again and again in one process, so that every loop is a sample.
 
-use std::io::{BufRead, BufReader, Write};
+use std::io::{BufRead, BufReader, Read, Write};
 use std::path::Path;
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 
@@ -88,7 +88,7 @@ impl LoopingProgram {
         expected: String,
     ) -> Result<Self, Failure> {
         let mut command = Command::new(program);
-        command.args(arguments).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
+        command.args(arguments).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         die_with_parent(&mut command);
         let mut child = command
             .spawn()
@@ -97,7 +97,19 @@ impl LoopingProgram {
             return Err(Failure("the sieve has no pipes".to_owned()));
         };
         let line = String::with_capacity(2 * expected.len());
-        Ok(Self { child, requests, lines: BufReader::new(lines), expected, line })
+        let mut started = Self { child, requests, lines: BufReader::new(lines), expected, line };
+        started.wait_until_ready()?;
+        Ok(started)
+    }
+
+    /// Reads the line that a program prints when its runtime has started.
+    fn wait_until_ready(&mut self) -> Result<(), Failure> {
+        match self.lines.read_line(&mut self.line) {
+            Ok(_) if self.line == "ready\n" => Ok(()),
+            Ok(0) => Err(self.ended_early()),
+            Ok(_) => Err(Failure(format!("the sieve printed {:?} instead of ready", self.line))),
+            Err(error) => Err(Failure::io("waiting for the sieve", &error)),
+        }
     }
 
     /// One loop: its time in nanoseconds. The line is compared after the clock was read.
@@ -112,13 +124,25 @@ impl LoopingProgram {
         let took = now_ns() - begun;
         match read {
             Ok(_) if self.line == self.expected => Ok(took),
-            Ok(0) => Err(Failure("the sieve ended before its time".to_owned())),
+            Ok(0) => Err(self.ended_early()),
             Ok(_) => Err(Failure(format!(
                 "the sieve printed {:?} instead of {:?}",
                 self.line, self.expected
             ))),
             Err(error) => Err(Failure::io("asking the sieve for a loop", &error)),
         }
+    }
+
+    /// It has closed its output, so whatever it still does is of no use. Its last message says why.
+    fn ended_early(&mut self) -> Failure {
+        self.child.kill().ok();
+        let mut errors = String::new();
+        if let Some(mut from) = self.child.stderr.take() {
+            from.read_to_string(&mut errors).ok();
+        }
+        let last = errors.lines().rev().find(|line| !line.trim().is_empty());
+        let why = last.unwrap_or("it printed no error");
+        Failure(format!("the sieve exited before it printed a line: {why}"))
     }
 }
 

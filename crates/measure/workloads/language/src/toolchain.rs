@@ -1,9 +1,9 @@
 //! The compiler or interpreter behind a language: found, asked for its version, and given the source.
 
-use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::LazyLock;
+use std::{env, fs};
 
 use plumb_protocol::{Failure, StartError};
 use serde::Deserialize;
@@ -26,9 +26,11 @@ pub(super) struct Language {
     compile: Vec<String>,
     runner: Option<String>,
     #[serde(default)]
+    runner_probe: Vec<String>,
+    #[serde(default)]
     run: Vec<String>,
     memory: (u64, u64),
-    package: String,
+    install: String,
 }
 
 /// The file of all languages.
@@ -69,7 +71,7 @@ pub(super) struct BuiltSieve {
     pub(super) program: PathBuf,
     /// What it is given before the limit.
     pub(super) arguments: Vec<String>,
-    /// The version of the compiler or interpreter.
+    /// The version of the compiler or interpreter, and that of the program that runs what was compiled.
     pub(super) version: String,
 }
 
@@ -92,13 +94,13 @@ impl Language {
     /// Writes the source into `folder` and compiles it, or finds its interpreter.
     ///
     /// # Errors
-    /// Unsupported if the compiler or interpreter is missing.
+    /// Unsupported if the compiler or interpreter is missing or does not work.
     pub(super) fn build(&self, folder: &Path) -> Result<BuiltSieve, StartError> {
         let tool = self.installed(&self.tool)?;
-        let said = ask(&tool, &self.probe).map_err(|why| self.unsupported(why.0))?;
+        let said = ask(&tool, &self.probe, folder).map_err(|why| self.unsupported(why.0))?;
         let mut lines = said.lines().map(str::trim).filter(|line| !line.is_empty());
         let shown = if self.shows_path { lines.next().map(PathBuf::from) } else { None };
-        let version = lines.next().unwrap_or_default().to_owned();
+        let mut version = lines.next().unwrap_or_default().to_owned();
         let paths = BuildPaths::new(folder, &self.source);
         let text = SOURCES.iter().find(|(name, _)| *name == self.source);
         let (_, text) =
@@ -108,9 +110,18 @@ impl Language {
         let program = if self.compile.is_empty() {
             shown.filter(|path| path.is_file()).unwrap_or(tool)
         } else {
-            ask(&tool, &paths.fill(&self.compile)).map_err(|why| self.unsupported(why.0))?;
+            ask(&tool, &paths.fill(&self.compile), folder).map_err(|why| {
+                let fix = format!("check that `{}` compiles a program here", self.tool);
+                StartError::unsupported(why.0, fix)
+            })?;
             match &self.runner {
-                Some(runner) => self.installed(runner)?,
+                Some(runner) => {
+                    let runner = self.installed(runner)?;
+                    let said = ask(&runner, &self.runner_probe, folder)
+                        .map_err(|why| self.unsupported(why.0))?;
+                    version += &format!(", run by {}", said.lines().next().unwrap_or_default());
+                    runner
+                }
                 None => paths.program.clone(),
             }
         };
@@ -122,7 +133,7 @@ impl Language {
     }
 
     fn unsupported(&self, why: String) -> StartError {
-        StartError::unsupported(why, format!("apt-get install {}", self.package))
+        StartError::unsupported(why, self.install.clone())
     }
 }
 
@@ -152,8 +163,15 @@ impl BuildPaths {
     }
 }
 
-fn ask(tool: &Path, arguments: &[String]) -> Result<String, Failure> {
-    let output = ended::output(Command::new(tool).args(arguments))
+/// What a tool prints. Without a home, as under a service manager, `go` finds no place for what it compiles, so the tool
+/// is given the folder as its home.
+fn ask(tool: &Path, arguments: &[String], folder: &Path) -> Result<String, Failure> {
+    let mut command = Command::new(tool);
+    command.args(arguments);
+    if env::var_os("HOME").is_none() {
+        command.env("HOME", folder);
+    }
+    let output = ended::output(&mut command)
         .map_err(|error| Failure::io(format!("starting {}", tool.display()), &error))?;
     if output.status.success() {
         let text = [output.stdout, output.stderr].concat();

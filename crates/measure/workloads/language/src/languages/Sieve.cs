@@ -32,13 +32,14 @@ static class Sieve {
         Console.WriteLine("Found {0} prime numbers.", PrimesUpTo(limit).Count);
     }
 
-    // With a second argument: once for each line on stdin.
+    // With a second argument: "ready", then once for each line on stdin.
     static void Main(string[] arguments) {
         int limit = int.Parse(arguments[0]);
         if (arguments.Length < 2) {
             PrintPrimes(limit);
             return;
         }
+        Console.WriteLine("ready");
         while (Console.ReadLine() != null) {
             PrintPrimes(limit);
         }

@@ -23,7 +23,7 @@ public class Sieve {
         }
         List<Integer> primes = new ArrayList<>();
         primes.add(2);
-        for (int number : odd) {
+        for (Integer number : odd) {
             if (number != 0) {
                 primes.add(number);
             }
@@ -36,7 +36,7 @@ public class Sieve {
         System.out.flush();
     }
 
-    // With a second argument: once for each line on stdin.
+    // With a second argument: "ready", then once for each line on stdin.
     public static void main(String[] arguments) throws IOException {
         int limit = Integer.parseInt(arguments[0]);
         if (arguments.length < 2) {
@@ -44,6 +44,8 @@ public class Sieve {
             return;
         }
         BufferedReader lines = new BufferedReader(new InputStreamReader(System.in));
+        System.out.println("ready");
+        System.out.flush();
         while (lines.readLine() != null) {
             printPrimes(limit);
         }

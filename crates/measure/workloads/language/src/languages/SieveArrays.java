@@ -45,7 +45,7 @@ public class SieveArrays {
         System.out.flush();
     }
 
-    // With a second argument: once for each line on stdin.
+    // With a second argument: "ready", then once for each line on stdin.
     public static void main(String[] arguments) throws IOException {
         int limit = Integer.parseInt(arguments[0]);
         if (arguments.length < 2) {
@@ -53,6 +53,8 @@ public class SieveArrays {
             return;
         }
         BufferedReader lines = new BufferedReader(new InputStreamReader(System.in));
+        System.out.println("ready");
+        System.out.flush();
         while (lines.readLine() != null) {
             printPrimes(limit);
         }

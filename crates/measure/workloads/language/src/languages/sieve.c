@@ -47,14 +47,17 @@ static void print_primes(int limit) {
     fflush(stdout);
 }
 
-/* With a second argument: once for each line on stdin. */
+/* With a second argument: "ready", then once for each line on stdin. */
 int main(int count, char **arguments) {
     int limit = count > 1 ? atoi(arguments[1]) : 0;
     char line[64];
-    if (count <= 2)
+    if (count <= 2) {
         print_primes(limit);
-    else
-        while (fgets(line, sizeof line, stdin))
-            print_primes(limit);
+        return 0;
+    }
+    puts("ready");
+    fflush(stdout);
+    while (fgets(line, sizeof line, stdin))
+        print_primes(limit);
     return 0;
 }

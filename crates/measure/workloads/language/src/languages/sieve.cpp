@@ -28,14 +28,17 @@ static void print_primes(int limit) {
     std::fflush(stdout);
 }
 
-// With a second argument: once for each line on stdin.
+// With a second argument: "ready", then once for each line on stdin.
 int main(int count, char **arguments) {
     const int limit = count > 1 ? std::atoi(arguments[1]) : 0;
     char line[64];
-    if (count <= 2)
+    if (count <= 2) {
         print_primes(limit);
-    else
-        while (std::fgets(line, sizeof line, stdin))
-            print_primes(limit);
+        return 0;
+    }
+    std::puts("ready");
+    std::fflush(stdout);
+    while (std::fgets(line, sizeof line, stdin))
+        print_primes(limit);
     return 0;
 }

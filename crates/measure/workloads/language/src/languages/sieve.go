@@ -37,7 +37,7 @@ func printPrimes(limit int) {
 	fmt.Printf("Found %d prime numbers.\n", len(primesUpTo(limit)))
 }
 
-// With a second argument: once for each line on stdin.
+// With a second argument: "ready", then once for each line on stdin.
 func main() {
 	limit, err := strconv.Atoi(os.Args[1])
 	if err != nil {
@@ -48,6 +48,7 @@ func main() {
 		printPrimes(limit)
 		return
 	}
+	fmt.Println("ready")
 	lines := bufio.NewScanner(os.Stdin)
 	for lines.Scan() {
 		printPrimes(limit)

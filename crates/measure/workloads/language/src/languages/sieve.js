@@ -21,9 +21,13 @@ function printPrimes() {
   console.log(`Found ${primesUpTo(Number(process.argv[2])).length} prime numbers.`);
 }
 
-// With a second argument: once for each line on stdin.
+// With a second argument: "ready", then once for each line on stdin.
 if (process.argv.length <= 3) {
   printPrimes();
 } else {
-  require("readline").createInterface({ input: process.stdin }).on("line", printPrimes);
+  console.log("ready");
+  // Not with a module: what imports one differs between node, bun and deno.
+  process.stdin.on("data", (bytes) => {
+    for (const byte of bytes) if (byte === 10) printPrimes();
+  });
 }

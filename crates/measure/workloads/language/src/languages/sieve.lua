@@ -31,10 +31,12 @@ local function print_primes()
   io.stdout:flush()
 end
 
--- With a second argument: once for each line on stdin.
+-- With a second argument: "ready", then once for each line on stdin.
 if not arg[2] then
   print_primes()
 else
+  print("ready")
+  io.stdout:flush()
   for _ in io.lines() do
     print_primes()
   end

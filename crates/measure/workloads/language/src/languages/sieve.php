@@ -33,10 +33,12 @@ function print_primes($limit) {
     flush();
 }
 
-// With a second argument: once for each line on stdin.
+// With a second argument: "ready", then once for each line on stdin.
 if ($argc <= 2) {
     print_primes((int) $argv[1]);
 } else {
+    print("ready\n");
+    flush();
     while (fgets(STDIN) !== false) {
         print_primes((int) $argv[1]);
     }

@@ -30,11 +30,12 @@ sub print_primes {
     printf "Found %d prime numbers.\n", scalar @{ primes_up_to($ARGV[0]) };
 }
 
-# With a second argument: once for each line on stdin.
+# With a second argument: "ready", then once for each line on stdin.
 $| = 1;
 if (@ARGV < 2) {
     print_primes();
 } else {
+    print "ready\n";
     while (defined(my $line = <STDIN>)) {
         print_primes();
     }

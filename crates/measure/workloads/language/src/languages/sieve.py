@@ -23,9 +23,10 @@ def print_primes():
     print("Found %d prime numbers." % len(primes_up_to(int(sys.argv[1]))), flush=True)
 
 
-# With a second argument: once for each line on stdin.
+# With a second argument: "ready", then once for each line on stdin.
 if len(sys.argv) <= 2:
     print_primes()
 else:
+    print("ready", flush=True)
     for line in sys.stdin:
         print_primes()

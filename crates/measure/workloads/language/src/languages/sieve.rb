@@ -32,10 +32,12 @@ def print_primes(limit)
   $stdout.flush
 end
 
-# With a second argument: once for each line on stdin.
+# With a second argument: "ready", then once for each line on stdin.
 limit = ARGV[0].to_i
 if ARGV.length < 2
   print_primes(limit)
 else
+  $stdout.puts "ready"
+  $stdout.flush
   print_primes(limit) while $stdin.gets
 end

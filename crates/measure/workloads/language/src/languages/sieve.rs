@@ -34,13 +34,14 @@ fn print_primes(limit: i32) {
     println!("Found {} prime numbers.", primes_up_to(limit).len());
 }
 
-// With a second argument: once for each line on stdin.
+// With a second argument: "ready", then once for each line on stdin.
 fn main() {
     let limit = std::env::args().nth(1).and_then(|text| text.parse().ok()).unwrap_or(0);
     if std::env::args().len() <= 2 {
         print_primes(limit);
         return;
     }
+    println!("ready");
     for _ in std::io::stdin().lines() {
         print_primes(limit);
     }
