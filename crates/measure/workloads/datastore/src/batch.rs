@@ -62,7 +62,7 @@ impl Workload for BatchOfEntities {
                 declare::choice(
                     "engine",
                     &EngineKind::NAMES,
-                    "store of the entities; files: a file each; log: one file, only appended to",
+                    "store of the entities; files: one file per entity; log: one append-only file",
                 ),
                 declare::between(
                     1,
@@ -98,7 +98,7 @@ impl Workload for BatchOfEntities {
                 declare::headline(declare::reported_time("delete", "time to delete an entity")),
                 declare::reported_time(
                     "encode",
-                    "time to make the contents of an entity or record; part of every phase but delete",
+                    "time to generate the contents of an entity or record; included in every phase except delete",
                 ),
                 memory("client_memory", "largest resident memory of the worker so far"),
                 memory(
@@ -170,7 +170,7 @@ impl Sizes {
         let pack = u32::try_from(start.integer("pack")).unwrap_or(u32::MAX).max(1);
         if !records.is_multiple_of(u64::from(pack)) {
             return Err(StartError::unsupported(
-                format!("entities={records} can't be stored {pack} at a time"),
+                format!("entities={records} is not a multiple of pack={pack}"),
                 format!("set `entities` to a multiple of {pack}"),
             ));
         }

@@ -95,7 +95,7 @@ impl EngineKind {
         let words: Vec<String> =
             offered.iter().map(|offered| format!("`durability={}`", offered.word())).collect();
         Err(StartError::unsupported(
-            format!("{name} has no `durability={word}`: {}", kind.why_not(durability)),
+            format!("{name} does not support `durability={word}`: {}", kind.why_not(durability)),
             format!("set {}", words.join(" or ")),
         ))
     }
@@ -121,9 +121,9 @@ impl EngineKind {
     fn why_not(self, durability: Durability) -> &'static str {
         match (self, durability) {
             (Self::Redis, Durability::Batch) => {
-                "its log is synced after each write, each second or never, not when a client asks"
+                "it syncs its log after every write, once per second or never; a client can't request a sync"
             }
-            (Self::Etcd, _) => "each of its writes is on the disk when it ends",
+            (Self::Etcd, _) => "it syncs every write before it replies",
             _ => "it keeps everything in memory",
         }
     }
@@ -193,7 +193,7 @@ pub(super) trait EntityEngine {
     fn check(&mut self) -> Result<(), Failure>;
 }
 
-/// An engine with an empty store, its version by component, and what is to be known about it.
+/// An engine with an empty store, and the name and version of the library or server behind it.
 pub(super) struct StartedEngine {
     pub(super) engine: Box<dyn EntityEngine>,
     pub(super) component: &'static str,
@@ -214,7 +214,7 @@ pub(super) const MISSING: &str = "is missing";
 /// An entity has other contents.
 pub(super) const DIFFERENT: &str = "differs from the one written";
 /// An entity is older than one whose write had been confirmed.
-pub(super) const STALE: &str = "is older than the one confirmed before";
+pub(super) const STALE: &str = "is stale: the store had already confirmed a newer write";
 /// An entity that was to be added was there.
 pub(super) const THERE: &str = "exists already";
 

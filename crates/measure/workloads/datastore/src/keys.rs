@@ -57,10 +57,19 @@ impl KeyChooser {
     }
 
     /// A key from 1 to `newest`.
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "a number of entities is a positive integer"
+    )]
     pub(super) fn key(&self, newest: u64, random: &mut SplitMix64) -> u64 {
         match self.order {
             KeyOrder::Uniform => 1 + random.below(newest),
-            KeyOrder::Zipf => 1 + self.rank(random).wrapping_mul(SPREAD) % newest,
+            // Among those of the beginning, so that the most popular key stays the same while entities are inserted.
+            KeyOrder::Zipf => {
+                let spread = self.rank(random).wrapping_mul(SPREAD) % self.entities as u64;
+                1 + spread.min(newest - 1)
+            }
             KeyOrder::Latest => newest - self.rank(random).min(newest - 1),
         }
     }
@@ -117,6 +126,21 @@ mod tests {
         assert!((share(1) - 0.1294).abs() < 0.005, "{}", share(1));
         assert!((share(2) - 0.0652).abs() < 0.004, "{}", share(2));
         assert!((share(10) - 0.0132).abs() < 0.003, "{}", share(10));
+    }
+
+    #[test]
+    fn the_most_popular_key_stays_while_entities_are_inserted() {
+        let chooser = KeyChooser::new(KeyOrder::Zipf, ENTITIES);
+        let most_popular = |newest: u64| {
+            let mut random = SplitMix64::new(1);
+            let mut counts = vec![0; 2 * ENTITIES as usize];
+            for _ in 0..10_000 {
+                counts[chooser.key(newest, &mut random) as usize - 1] += 1;
+            }
+            counts.iter().position(|count| Some(count) == counts.iter().max())
+        };
+        assert_eq!(most_popular(ENTITIES), most_popular(ENTITIES + 1));
+        assert_eq!(most_popular(ENTITIES), most_popular(2 * ENTITIES));
     }
 
     #[test]

@@ -4,7 +4,9 @@ use std::path::Path;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use plumb_model::{AuditClass, Better, CurveKind, Description, Metric, Parameter, Ready, Value};
+use plumb_model::{
+    AuditClass, Better, CurveKind, Description, Flag, FlagKind, Metric, Parameter, Ready, Value,
+};
 use plumb_protocol::{
     ArrivalSchedule, Arrivals, Failure, Held, SplitMix64, Start, StartError, StartedWorkload,
     Workload, now_ns,
@@ -20,7 +22,7 @@ use plumb_workload_kit::filesystem::{Filesystem, less_size};
 use crate::client::{FIRST_GENERATION, MixClient, OpenedClients};
 use crate::clients;
 use crate::contents::{Contents, STAMP_BYTES, Stamp};
-use crate::engine::{DIFFERENT, EngineKind, MISSING, PhaseError, STALE};
+use crate::engine::{DIFFERENT, Durability, EngineKind, MISSING, PhaseError, STALE};
 use crate::keys::{KeyChooser, KeyOrder};
 use crate::server;
 
@@ -72,7 +74,8 @@ impl Workload for Mixed {
         if (count as u64) > entities {
             return Err(StartError::unsupported(
                 format!(
-                    "{count} clients can't each write entities of their own: there are {entities}"
+                    "clients={count} is more than entities={entities}: each client needs at least one entity that only it \
+                     writes"
                 ),
                 format!("set `entities` to {count} or more"),
             ));
@@ -105,8 +108,15 @@ impl Workload for Mixed {
             _ => CpuTimes::of(start),
         };
         let notes = [format!("keys: {}", mix.order(start).word()), mix.words().to_owned()];
+        let in_memory = Filesystem::of(Path::new(&start.dir)).is_ok_and(|found| found.in_memory);
+        let mut flags = Vec::new();
+        if in_memory && is_ours && durability == Durability::Entity {
+            let why = "the target directory is in memory, where syncs are free";
+            flags.push(Flag::new(FlagKind::Tmpfs, why));
+        }
         let ready = Ready {
             work: work(&[("rate", 1)]),
+            flags,
             notes: notes.into_iter().chain(cpus.note()).collect(),
             versions: [(component.to_owned(), version)].into(),
             without: without(&cpus, mix),
@@ -126,13 +136,13 @@ fn parameters() -> Vec<Parameter> {
         choice(
             "mix",
             &["a", "b", "c", "d", "e", "f"],
-            "a: half updates; b: 5 % updates; c: reads alone; d: reads of the latest, 5 % inserts; e: scans, 5 % \
+            "a: half updates; b: 5 % updates; c: only reads; d: reads of recent entities, 5 % inserts; e: scans, 5 % \
              inserts; f: half reads, half read-modify-writes",
         ),
         choice(
             "keys",
             &["default", "zipf", "uniform", "latest"],
-            "how often entities are chosen; default: latest for mix d, zipf for all others",
+            "distribution of the keys; default: latest for mix d, zipf for all others",
         ),
         curve(
             CurveKind::Knee,
@@ -164,7 +174,7 @@ fn parameters() -> Vec<Parameter> {
         choice(
             "durability",
             &["none", "entity"],
-            "none: writes never wait for the disk; entity: each write is on the disk when it ends",
+            "none: writes never wait for the disk; entity: each write is synced before it returns",
         ),
         text(
             "url",
@@ -183,7 +193,7 @@ fn metrics() -> Vec<Metric> {
         reported_share(
             VALUES[2],
             Better::Neither,
-            "share of the time in which every client waited for the store: a stall in it delays nobody else",
+            "share of the time in which all clients waited for the store; a stall in this time delays no further requests",
         ),
         reported_share(
             VALUES[3],
@@ -307,7 +317,7 @@ impl OperationMix {
         match self {
             Self::A => "YCSB A: 50 % reads, 50 % updates",
             Self::B => "YCSB B: 95 % reads, 5 % updates",
-            Self::C => "YCSB C: reads alone",
+            Self::C => "YCSB C: only reads",
             Self::D => "YCSB D: 95 % reads of the latest, 5 % inserts",
             Self::E => "YCSB E: 95 % scans of 1 to 100 entities, 5 % inserts",
             Self::F => "YCSB F: 50 % reads, 50 % read-modify-writes",
@@ -354,7 +364,8 @@ impl MixState {
     fn confirm(&self, key: u64, generation: u64) {
         let index = usize::try_from(key - 1).unwrap_or(usize::MAX);
         if let Some(of_key) = self.confirmed.get(index) {
-            of_key.store(u32::try_from(generation).unwrap_or(u32::MAX), Ordering::Release);
+            // A slow write may end after a later one.
+            of_key.fetch_max(u32::try_from(generation).unwrap_or(u32::MAX), Ordering::AcqRel);
         }
     }
 
@@ -387,7 +398,11 @@ impl MixState {
         if self.waiting.fetch_sub(1, Ordering::AcqRel) != self.clients {
             return 0;
         }
-        now_ns.saturating_sub(self.all_waiting_since_ns.load(Ordering::Acquire))
+        // 0 if the last one to wait has not written the time yet.
+        match self.all_waiting_since_ns.swap(0, Ordering::AcqRel) {
+            0 => 0,
+            since_ns => now_ns.saturating_sub(since_ns),
+        }
     }
 }
 
@@ -548,8 +563,8 @@ impl MixJob {
     }
 }
 
-/// Checks an entity: it must be as old as what was confirmed `before` it was read, and no younger than what is being written
-/// now.
+/// Checks an entity. Its generation must be at least `before`, the last one confirmed before the read began, and at most
+/// one above the last one confirmed now, because that write may be in progress.
 fn check(
     state: &MixState,
     contents: &mut Contents,

@@ -89,7 +89,10 @@ impl ServerAddress {
     fn read(url: &str, kind: EngineKind) -> Result<Self, StartError> {
         let wrong = |why: String| {
             let form = format!("{}://HOST:PORT", kind.name());
-            StartError::unsupported(why, format!("set `url={form}`, or leave it out"))
+            StartError::unsupported(
+                why,
+                format!("set `url={form}`, or omit `url` to let plumb start a server"),
+            )
         };
         let Some(usual_port) = usual_port(kind) else {
             let names = "`engine=postgresql`, etcd, redis or memcached";
@@ -101,7 +104,7 @@ impl ServerAddress {
         let rest = url
             .strip_prefix(kind.name())
             .and_then(|rest| rest.strip_prefix("://"))
-            .ok_or_else(|| wrong(format!("the URL is not one of {}", kind.name())))?;
+            .ok_or_else(|| wrong(format!("the URL does not begin with {}://", kind.name())))?;
         let (login, place) = match rest.rsplit_once('@') {
             Some((login, place)) => (Some(login), place),
             None => (None, rest),
@@ -172,7 +175,7 @@ impl ServerAddress {
 /// Starts the server that the parameters ask for, if they ask for one that is not there yet.
 ///
 /// # Errors
-/// Unsupported if its program is not installed, or says that something is missing.
+/// Unsupported if its program is not installed, or exits during start-up.
 pub(super) fn prepare(start: &Start) -> Result<(Ready, Box<dyn Held>), StartError> {
     let (kind, durability) = EngineKind::of(start)?;
     if !start.text("url").is_empty() {
@@ -188,7 +191,13 @@ pub(super) fn prepare(start: &Start) -> Result<(Ready, Box<dyn Held>), StartErro
             return Ok((Ready::default(), Box::new(())));
         }
     };
-    let server = InstalledServer::start(kind, Path::new(&start.dir))?;
+    let server =
+        InstalledServer::start(kind, Path::new(&start.dir)).map_err(|error| match error {
+            StartError::Unsupported { why, fix } => {
+                StartError::unsupported(why, format!("{fix}, or set `url` to a running server"))
+            }
+            failed @ StartError::Failed(_) => failed,
+        })?;
     let process = server.process();
     let mut endpoints = BTreeMap::from([
         (PORT.to_owned(), server.port().to_string()),

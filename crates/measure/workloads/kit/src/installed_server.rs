@@ -84,7 +84,7 @@ impl ServerKind {
         found.ok_or_else(|| {
             StartError::unsupported(
                 format!("{} is not installed", self.programs()[0]),
-                format!("apt-get install {}, or set `url` to a server", self.package()),
+                format!("apt-get install {}", self.package()),
             )
         })
     }
@@ -117,7 +117,7 @@ impl InstalledServer {
     /// Starts one in a new folder of this directory.
     ///
     /// # Errors
-    /// Unsupported if its program is not installed, or says that something is missing.
+    /// Unsupported if its program is not installed, or exits during start-up.
     pub fn start(kind: ServerKind, dir: &Path) -> Result<Self, StartError> {
         loopback::check()?;
         let path = kind.find()?;
@@ -165,8 +165,8 @@ impl InstalledServer {
                 let said = last_line(&text).unwrap_or("it printed no message");
                 let name = program.display();
                 return Err(StartError::unsupported(
-                    format!("{name} ended at once: {said}"),
-                    format!("run {name} by hand to see why, or set `url` to a server"),
+                    format!("{name} exited during start-up: {said}"),
+                    format!("run {name} by hand to find the cause"),
                 ));
             }
             // These listen before they let anybody in.
@@ -267,6 +267,13 @@ fn arguments(kind: ServerKind, port: u16) -> Result<Vec<String>, Failure> {
             &peers,
             "--initial-cluster",
             &members,
+            // Without these, old generations fill its 2 GiB.
+            "--quota-backend-bytes",
+            "8589934592",
+            "--auto-compaction-mode",
+            "revision",
+            "--auto-compaction-retention",
+            "1000",
         ],
         ServerKind::Redis { is_logged } => vec![
             "--port",
@@ -284,9 +291,10 @@ fn arguments(kind: ServerKind, port: u16) -> Result<Vec<String>, Failure> {
             "--dir",
             ".",
         ],
-        // Items of a mebibyte have a head, so they need a limit of two.
+        // -M: it refuses entities that do not fit instead of forgetting others. -I: items of a mebibyte have a head, so
+        // they need a limit of two.
         ServerKind::Memcached => {
-            vec!["-l", "127.0.0.1", "-p", &port, "-U", "0", "-m", MEMCACHED_MIB, "-I", "2m"]
+            vec!["-l", "127.0.0.1", "-p", &port, "-U", "0", "-m", MEMCACHED_MIB, "-M", "-I", "2m"]
         }
     };
     Ok(words.into_iter().map(str::to_owned).collect())
@@ -301,7 +309,7 @@ fn make_cluster(program: &Path, folder: &Folder) -> Result<(), StartError> {
                 "PostgreSQL refuses to run as root, and the user nobody can't reach {}",
                 folder.path().display()
             ),
-            "use --dir with a folder that everybody may enter, such as /var/tmp, or run plumb as another user",
+            "use --dir with a folder that all users can access, such as /var/tmp, or run plumb as another user",
         ));
     }
     let password = folder.path().join(PASSWORD);
@@ -322,6 +330,7 @@ fn make_cluster(program: &Path, folder: &Folder) -> Result<(), StartError> {
     // Without -N it waits until all files are on the disk.
     command.args(["-E", "UTF8", "--no-locale", "-N"]);
     without_privileges(&mut command, opened(folder)?)?;
+    die_with_parent(&mut command);
     let output =
         ended::output(&mut command).map_err(|error| Failure::io("starting initdb", &error))?;
     if output.status.success() {
@@ -331,7 +340,7 @@ fn make_cluster(program: &Path, folder: &Folder) -> Result<(), StartError> {
     let said = last_line(&text).unwrap_or("it printed no message");
     Err(StartError::unsupported(
         format!("initdb failed: {said}"),
-        "run initdb by hand to see why, or set `url` to a server",
+        "run initdb by hand to find the cause",
     ))
 }
 

@@ -18,6 +18,8 @@ const MOST_UNDER_WAY: usize = 128;
 const MOST_BYTES_UNDER_WAY: usize = 64 << 10;
 /// Room for replies; larger ones make it grow, in the first cycle.
 const BUFFER_BYTES: usize = 64 << 10;
+/// More than the longest scan gives.
+const LONGEST_REPLY: usize = 256 << 20;
 
 /// A connection with requests to be sent and replies that have come.
 pub(crate) struct Connection {
@@ -107,7 +109,7 @@ impl Connection {
 
     /// The next bytes of the replies, without the end of a line behind them.
     pub(crate) fn data(&mut self, bytes: usize) -> io::Result<&[u8]> {
-        Ok(&self.bytes(bytes + 2)?[..bytes])
+        Ok(&self.bytes(bytes.saturating_add(2))?[..bytes])
     }
 
     /// The next bytes of the replies.
@@ -132,7 +134,9 @@ impl Connection {
 
     fn take_data_with(&mut self, bytes: usize, more: usize) -> io::Result<()> {
         let mut body = std::mem::take(&mut self.body);
-        let taken = self.bytes(bytes + more).map(|found| body.extend_from_slice(&found[..bytes]));
+        let taken = self
+            .bytes(bytes.saturating_add(more))
+            .map(|found| body.extend_from_slice(&found[..bytes]));
         self.body = body;
         taken
     }
@@ -143,6 +147,11 @@ impl Connection {
             self.unread = 0..self.unread.len();
         }
         if self.unread.end == self.replies.len() {
+            if self.replies.len() >= LONGEST_REPLY {
+                let why =
+                    format!("a reply of the server is longer than {} MiB", LONGEST_REPLY >> 20);
+                return Err(io::Error::new(io::ErrorKind::InvalidData, why));
+            }
             self.replies.resize(2 * self.replies.len(), 0);
         }
         match self.stream.read(&mut self.replies[self.unread.end..]) {

@@ -14,6 +14,8 @@ use crate::engine::{
 };
 use crate::server::ServerAddress;
 
+/// The most rounds of SCRAM; PostgreSQL asks for 4096. A server that asks for more would keep plumb busy for minutes.
+const MOST_ROUNDS: u32 = 10_000_000;
 /// Version 3.0 of the protocol.
 const PROTOCOL: u32 = 3 << 16;
 /// Statements of all phases, by the names under which they are prepared.
@@ -159,12 +161,12 @@ fn log_in(session: &mut Session, server: &ServerAddress) -> Result<(), PhaseErro
                     }
                     5 => {
                         return Err(PhaseError::Engine(
-                            "the server wants an MD5 password; plumb knows scram-sha-256".into(),
+                            "the server requires MD5 authentication; plumb supports only scram-sha-256".into(),
                         ));
                     }
                     other => {
                         return Err(PhaseError::Engine(format!(
-                            "the server wants a login of kind {other}, which plumb does not know"
+                            "the server requires authentication method {other}, which plumb does not support"
                         )));
                     }
                 };
@@ -223,7 +225,7 @@ impl ScramExchange {
         let nonce = field("r=")?;
         let salt = Base64::decode_vec(field("s=")?).map_err(|_| wrong())?;
         let rounds: u32 = field("i=")?.parse().map_err(|_| wrong())?;
-        if !nonce.starts_with(&self.nonce) || rounds == 0 {
+        if !nonce.starts_with(&self.nonce) || !(1..=MOST_ROUNDS).contains(&rounds) {
             return Err(wrong());
         }
         let mut salted = [0; 32];
@@ -244,7 +246,10 @@ impl ScramExchange {
         let shown = server_final.strip_prefix("v=").and_then(|text| Base64::decode_vec(text).ok());
         match shown.as_deref() == Some(&self.expected) {
             true => Ok(()),
-            false => Err(PhaseError::Engine("the server does not know the password".to_owned())),
+            false => Err(PhaseError::Engine(
+                "the server could not prove that it knows the password (wrong SCRAM signature)"
+                    .to_owned(),
+            )),
         }
     }
 }
@@ -298,7 +303,7 @@ pub(crate) fn set_durability(
     let fsync = setting(connection, "fsync").map_err(failed)?;
     if waits && fsync != "on" {
         return Err(StartError::unsupported(
-            format!("this PostgreSQL has fsync={fsync}, so nothing is ever durable"),
+            format!("the PostgreSQL server has fsync={fsync}, so it never syncs to disk"),
             "set fsync=on there, or `durability=none`",
         ));
     }
@@ -347,7 +352,11 @@ pub(crate) fn executed(
     let mut count = 0;
     let mut wrong = None;
     loop {
-        let (kind, payload) = any_message(connection)?;
+        // After a fatal error the server closes the connection.
+        let (kind, payload) = match any_message(connection) {
+            Ok(message) => message,
+            Err(error) => return Err(wrong.unwrap_or(error)),
+        };
         match kind {
             b'D' => wrong = wrong.or_else(|| row(payload).err()),
             b'C' => count = rows(payload),

@@ -90,7 +90,7 @@ fn lost(server: &ServerAddress, error: &PhaseError) -> StartError {
     };
     StartError::unsupported(
         format!("{server}: {why}"),
-        "set `url` to a Redis server and a user that may use it",
+        "check that `url` names a Redis server, and the user and password",
     )
 }
 
