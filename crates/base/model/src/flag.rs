@@ -148,7 +148,7 @@ impl FlagKind {
             }
             Self::ClientBound => "the client was the bottleneck, not the system that it measures",
             Self::GeneratorBusy => {
-                "the clients were busy most of the time: the system that they measure may do more"
+                "the clients used most of their CPU time and may limit the result: the server may be able to do more"
             }
             Self::Lossy => {
                 "some requests got no answer: they were lost on the way, or a limit dropped them"

@@ -54,7 +54,7 @@ pub struct SeriesInRun {
     /// How the processes ended, if failures are accepted.
     #[serde(default, skip_serializing_if = "CommandEnds::is_empty")]
     pub ends: CommandEnds,
-    /// Whether the clients of most invocations were busy, so that their server may have become slower unseen.
+    /// Whether the clients of most invocations used most of their CPU time. If so, a slower server may not show.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub busy_clients: bool,
     /// Steady samples behind these medians.

@@ -66,6 +66,8 @@ pub struct PointComparison {
     /// The throughput of the later point, where its medium encrypts and the other's does not: a device that is slower
     /// than this is not slowed down by the encryption. In bytes a second.
     pub encrypted: Option<Estimate>,
+    /// Whether the clients of either used most of their CPU time in most invocations. If so, a slower server may not show.
+    pub busy_clients: bool,
 }
 
 impl PointComparison {
@@ -311,6 +313,7 @@ fn compare(
         unit: unit(record, point, plan),
         difference: difference(record, from, point, plan),
         encrypted: encrypted(record, from, point, plan),
+        busy_clients: either_has_busy_clients(record, from, point),
     }
 }
 
@@ -332,8 +335,7 @@ fn by_pairs(record: &RunRecord, from: usize, point: usize, plan: &ComparisonPlan
         .or_else(|| disturbed(record, from, point, &chosen));
     let judged = unfit.map_or_else(|| judge(&chosen, level, plan.margin), Err);
     // The rate of busy clients says little about their server, which may have become slower.
-    let is_hidden = has_busy_clients(record.good_invocations(from))
-        || has_busy_clients(record.good_invocations(point));
+    let is_hidden = either_has_busy_clients(record, from, point);
     let judged = judged.and_then(|judged| match judged.verdict {
         Verdict::Equivalent if is_hidden => Err(NoVerdict::GeneratorBusy),
         _ => Ok(judged),
@@ -375,6 +377,10 @@ fn by_pairs(record: &RunRecord, from: usize, point: usize, plan: &ComparisonPlan
         levels: LevelsCompared::of(&own_logs(&first), &own_logs(&later), plan.margin),
         covariates: Asked::NotAsked,
     }
+}
+
+fn either_has_busy_clients(record: &RunRecord, from: usize, point: usize) -> bool {
+    [from, point].into_iter().any(|side| has_busy_clients(record.good_invocations(side)))
 }
 
 /// Whether a difference of two files is so small that another build of either could explain it (docs/method.md, *Order*).

@@ -321,7 +321,7 @@ impl fmt::Display for NoVerdict {
                 f.write_str("a side has no value of this metric here: compare another metric")
             }
             Self::GeneratorBusy => f.write_str(
-                "no difference is seen, but the clients were busy most of the time and may hide one: use more clients or a rate",
+                "no difference found, but busy clients may hide one (generator-busy): use more clients, or set a rate",
             ),
             Self::NotPositive => f.write_str("a value is zero, negative or not a number"),
             Self::NoInterval(reason) => reason.fmt(f),

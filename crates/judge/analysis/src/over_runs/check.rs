@@ -100,7 +100,8 @@ pub struct CheckedSeries {
     pub state: CheckState,
     /// What the interval says by itself; inconclusive instead of equivalent if clients were busy.
     pub verdict: Verdict,
-    /// Whether the clients of the screening run were busy, so that their server may have become slower unseen.
+    /// Whether clients used most of their CPU time, in a fresh run or one of the baseline. If so, a slower server may not
+    /// show.
     pub busy_clients: bool,
     /// The relative deviation between runs that was allowed for.
     pub run_sd: f64,
@@ -512,6 +513,10 @@ impl<E> OneBaseline<'_, '_, '_, E> {
         };
         let before = &self.gate.series[index].logs;
         let judged = judge(&shift.interval, 0, self.margin);
+        let confirming = self.confirming.runs().filter_map(|run| self.gate.in_run(index, run));
+        let in_baseline = self.gate.series[index].in_runs.iter().copied();
+        let mut all = confirming.chain(in_baseline).chain([in_screen]);
+        let busy_clients = all.any(|series| series.busy_clients);
         Some(CheckedSeries {
             series: self.gate.series[index].name.clone(),
             stored: in_screen.name.clone(),
@@ -526,10 +531,10 @@ impl<E> OneBaseline<'_, '_, '_, E> {
             ratio: estimate(shift.interval.estimate.exp(), Ok(shift.interval.map(f64::exp))),
             state,
             verdict: match judged.verdict {
-                Verdict::Equivalent if in_screen.busy_clients => Verdict::Inconclusive,
+                Verdict::Equivalent if busy_clients => Verdict::Inconclusive,
                 verdict => verdict,
             },
-            busy_clients: in_screen.busy_clients,
+            busy_clients,
             run_sd: variance(before).map_or(0.0, f64::sqrt),
             since: Asked::NotAsked,
             covariates: Asked::NotAsked,

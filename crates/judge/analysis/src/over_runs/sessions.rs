@@ -140,15 +140,13 @@ fn repeated(
     let compared = compare_sessions(&logs, earlier, level);
     let centre = plumb_stats::pairs::hodges_lehmann(&logs);
     let judged = compared.ok().map(|compared| judge(&compared.interval, 0, side.margin).verdict);
-    let no_verdict = found.iter().find_map(|(_, comparison)| {
+    let ended_differently = found.iter().find_map(|(_, comparison)| {
         let reason = comparison.found.verdict.err()?;
-        let counts = match reason {
-            NoVerdict::EndedDifferently { .. } => true,
-            NoVerdict::GeneratorBusy => judged == Some(Verdict::Equivalent),
-            _ => false,
-        };
-        counts.then_some(reason)
+        matches!(reason, NoVerdict::EndedDifferently { .. }).then_some(reason)
     });
+    let busy_clients = found.iter().any(|(_, comparison)| comparison.busy_clients);
+    let is_hidden = busy_clients && judged == Some(Verdict::Equivalent);
+    let no_verdict = ended_differently.or(is_hidden.then_some(NoVerdict::GeneratorBusy));
     let interval = compared.map(|compared| compared.interval.map(f64::exp));
     RepeatedComparison {
         first: side.first.name.clone(),

@@ -86,20 +86,21 @@ fn a_short_baseline_leaves_a_small_change_undecided_and_a_long_one_confirms_it()
 
 #[test]
 fn busy_clients_do_not_pass_a_check_as_equivalent() {
-    let records: Vec<RunRecord> = (1..=8).map(|number| run(number * HOUR_NS, 1.0)).collect();
-    let baseline = RunsAtHand::of(&records);
-    let now_ns = 9 * HOUR_NS;
-    let check = |cost: f64, is_busy: bool| {
+    let measured = |began_ns: i64, cost: f64, is_busy: bool| {
+        let mut record = run(began_ns, cost);
+        if is_busy {
+            for invocation in &mut record.invocations {
+                invocation.flags.push(Flag::new(FlagKind::GeneratorBusy, "busy"));
+            }
+        }
+        record
+    };
+    let check = |was_busy: bool, cost: f64, is_busy: bool| {
+        let records: Vec<RunRecord> =
+            (1..=8).map(|number| measured(number * HOUR_NS, 1.0, was_busy)).collect();
+        let baseline = RunsAtHand::of(&records);
         let fresh: Vec<FreshRun> = (0..4)
-            .map(|number| {
-                let mut record = run(now_ns + number, cost);
-                if is_busy {
-                    for invocation in &mut record.invocations {
-                        invocation.flags.push(Flag::new(FlagKind::GeneratorBusy, "busy"));
-                    }
-                }
-                FreshRun::of(&record)
-            })
+            .map(|number| FreshRun::of(&measured(9 * HOUR_NS + number, cost, is_busy)))
             .collect();
         let confirming = ConfirmingSessions { sessions: vec![fresh[1..].to_vec()], apart_s: 600.0 };
         let record = |_| -> Result<_, Infallible> { panic!("a verdict takes no record") };
@@ -109,9 +110,10 @@ fn busy_clients_do_not_pass_a_check_as_equivalent() {
             .unwrap();
         (finding.series[0].verdict, finding.series[0].busy_clients)
     };
-    assert_eq!(check(1.0, false), (Verdict::Equivalent, false));
-    assert_eq!(check(1.0, true), (Verdict::Inconclusive, true));
-    assert_eq!(check(1.3, true), (Verdict::Slower, true));
+    assert_eq!(check(false, 1.0, false), (Verdict::Equivalent, false));
+    assert_eq!(check(false, 1.0, true), (Verdict::Inconclusive, true));
+    assert_eq!(check(true, 1.0, false), (Verdict::Inconclusive, true));
+    assert_eq!(check(false, 1.3, true), (Verdict::Slower, true));
 }
 
 #[test]

@@ -91,7 +91,7 @@ pub struct CheckedPart {
     /// The verdict from the interval alone; `inconclusive` instead of `equivalent` if clients were busy.
     #[cfg_attr(test, schemars(extend("enum" = ["faster", "slower", "equivalent", "inconclusive"])))]
     pub verdict: &'static str,
-    /// Whether the clients were busy most of the time, so that their server may have become slower unseen.
+    /// Whether the clients used most of their CPU time. If so, a slower server may not show in the result.
     pub busy_clients: bool,
     /// `confirmed`, `undecided`, `not confirmed` or `as usual`.
     #[cfg_attr(test, schemars(extend("enum" = ["confirmed", "undecided", "not confirmed", "as usual"])))]

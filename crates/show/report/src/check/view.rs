@@ -59,7 +59,7 @@ pub(crate) fn remarks(finding: &CheckFinding) -> Vec<String> {
     if busy > 0 {
         let series = counted(busy, "series has", "series have");
         lines.push(format!(
-            "{series} busy clients, which may hide that the server became slower: use more clients or a rate"
+            "{series} busy clients, which may hide a slower server: use more clients, or set a rate"
         ));
     }
     lines.extend(finding.common_shift.map(|shift| {
