@@ -63,13 +63,16 @@ pub struct Wanted<'w> {
 
 /// Makes the chart of the runs that the user names.
 fn made(wanted: &Wanted<'_>, ui: &Ui) -> Result<Chart> {
+    let monitors = wanted.chart.contains(MONITOR);
+    let history_of = wanted.chart.strip_suffix(HISTORY);
+    if wanted.normalise_by.is_some() && (monitors || history_of.is_some()) {
+        return Err(CommandError::usage("--normalise-by does not apply to this chart")
+            .hint("use it with --chart comparison/relative"));
+    }
     let store = runs::open(wanted.store)?;
-    match wanted.chart.strip_suffix(HISTORY) {
+    match history_of {
         Some(series) => history(&store, series, ui),
-        None => {
-            let monitors = wanted.chart.contains(MONITOR);
-            find(of_runs(&store, wanted, monitors)?, wanted.chart)
-        }
+        None => find(of_runs(&store, wanted, monitors)?, wanted.chart),
     }
 }
 

@@ -37,7 +37,7 @@ pub struct ReportArgs {
     /// Write only the chart with this ID; `plumb list --charts` lists them
     #[arg(long, value_name = "ID")]
     chart: Option<String>,
-    /// Divide each ratio by that of this series (chart `comparison/relative`)
+    /// Divide all ratios by the ratio of this series, for the chart `comparison/relative`
     #[arg(long, value_name = "SERIES", requires = "chart")]
     normalise_by: Option<String>,
     /// Output folder, or file for a chart [default: draw the chart in the terminal]

@@ -7,6 +7,8 @@ use plumb_workload_testing::{
 
 #[test]
 fn the_installed_seven_zip_is_driven_and_read() {
+    // It uses both CPUs.
+    let _alone = alone();
     let mut zip = TestPoint::new(ALL, "compression.7zip", &[("threads", "2")]).started();
     let version = zip.ready.versions["7zip"].clone();
     assert!(version.starts_with(|c: char| c.is_ascii_digit()), "{version}");
