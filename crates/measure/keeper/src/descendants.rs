@@ -7,6 +7,7 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use crate::exit::ProcessExit;
+use crate::mount_namespaces::HeldMounts;
 
 /// Does for a keeper that was killed what it can no longer do: its descendants have become those of
 /// this process, which has waited for all that it started itself. Nothing is left to do after a
@@ -20,6 +21,7 @@ pub fn stand_in(folders: &[&Path]) {
 pub fn end_children(known: &mut BTreeSet<u32>) {
     // SIGKILL does not end a process in uninterruptible sleep (state D) before its I/O returns.
     let deadline = Instant::now() + Duration::from_secs(2);
+    let mut mounts = HeldMounts::default();
     loop {
         // Where /proc is not mounted, only those that plumb ordered are known.
         let mut left: BTreeSet<u32> = children_of(std::process::id()).into_iter().collect();
@@ -28,7 +30,7 @@ pub fn end_children(known: &mut BTreeSet<u32>) {
             break;
         }
         // What a killed process had started becomes a child of this one only then, so each turn looks again.
-        kill_trees(left);
+        kill_trees(left, &mut mounts);
         while let Some(exit) = wait_any() {
             known.remove(&exit.pid);
         }
@@ -70,18 +72,14 @@ fn nanoseconds(time: libc::timeval) -> u64 {
     time.tv_sec.unsigned_abs() * 1_000_000_000 + time.tv_usec.unsigned_abs() * 1_000
 }
 
-/// Kills a process and all its descendants, parents first so that none can start another unseen.
-pub fn kill_tree(pid: u32) {
-    kill_trees([pid]);
-}
-
-/// Kills these processes and all their descendants, parents first. /proc is read once: to read it for each of thousands of
-/// processes would take minutes.
-pub fn kill_trees(pids: impl IntoIterator<Item = u32>) {
+/// Kills these processes and all their descendants, parents first so that none can start another unseen. Holds what they
+/// have mounted. /proc is read once: to read it for each of thousands of processes would take minutes.
+pub fn kill_trees(pids: impl IntoIterator<Item = u32>, mounts: &mut HeldMounts) {
     // Listed before the kill: after it they are the children of a subreaper, and no longer found below their parents.
     let mut children = all_children();
     let mut next: Vec<u32> = pids.into_iter().collect();
     while let Some(pid) = next.pop() {
+        mounts.hold(pid);
         if let Some(raw) = i32::try_from(pid).ok().and_then(rustix::process::Pid::from_raw) {
             let _ = rustix::process::kill_process(raw, rustix::process::Signal::KILL);
         }

@@ -14,6 +14,7 @@ mod exit;
 mod journal;
 mod lock;
 mod message;
+mod mount_namespaces;
 mod orphaned_worker;
 mod plugin;
 pub mod preparation;

@@ -16,7 +16,8 @@ use rustix::pipe::{PipeFlags, pipe_with};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::descendants::kill_tree;
+use crate::descendants::kill_trees;
+use crate::mount_namespaces::HeldMounts;
 use crate::spawn::start;
 use crate::spawn_options::SpawnOptions;
 
@@ -121,6 +122,7 @@ fn end(mut child: Child) -> io::Result<()> {
         }
         std::thread::sleep(Duration::from_millis(2));
     }
-    kill_tree(child.id());
+    let mut mounts = HeldMounts::default();
+    kill_trees([child.id()], &mut mounts);
     child.wait().map(|_| ())
 }

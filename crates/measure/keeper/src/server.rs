@@ -11,9 +11,10 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 use rustix::process::WaitOptions;
 
-use crate::descendants::{children_of, end_children, kill_tree, kill_trees, remove, wait_any};
+use crate::descendants::{children_of, end_children, kill_trees, remove, wait_any};
 use crate::journal::journal::Journal;
 use crate::message::{FromKeeper, ToKeeper, receive, send};
+use crate::mount_namespaces::HeldMounts;
 use crate::signals::{child_signals, drain};
 use crate::spawn::start;
 use crate::spawn_options::SpawnOptions;
@@ -35,8 +36,13 @@ pub fn serve(socket: OwnedFd, root: Root, journals: PathBuf) -> io::Result<()> {
     let plumb =
         rustix::process::getppid().map_or(0, |pid| pid.as_raw_nonzero().get().cast_unsigned());
     let journal = Journal::new(root, journals, plumb);
-    let mut server =
-        KeeperServer { socket, children: BTreeSet::new(), folders: Vec::new(), journal };
+    let mut server = KeeperServer {
+        socket,
+        children: BTreeSet::new(),
+        mounts: HeldMounts::default(),
+        folders: Vec::new(),
+        journal,
+    };
     let outcome = server.work(&signals);
     server.end();
     outcome
@@ -61,6 +67,8 @@ struct KeeperServer {
     socket: OwnedFd,
     /// Processes that plumb ordered; anything else that becomes a child is an orphan.
     children: BTreeSet<u32>,
+    /// Those of processes that were killed.
+    mounts: HeldMounts,
     folders: Vec<String>,
     journal: Journal,
 }
@@ -114,7 +122,7 @@ impl KeeperServer {
             }
             ToKeeper::Kill { pid } => {
                 // Needs no answer: the exit is reported in any case.
-                kill_tree(pid);
+                kill_trees([pid], &mut self.mounts);
                 return true;
             }
             ToKeeper::Own { path } => {
@@ -162,15 +170,16 @@ impl KeeperServer {
                 let _ = send(&self.socket, &FromKeeper::Exited(exit), &[]);
             }
         }
+        self.mounts.release_ended();
     }
 
     /// Kills what became ours because its parent ended; how many there were.
-    fn kill_orphans(&self) -> u32 {
+    fn kill_orphans(&mut self) -> u32 {
         let mut orphans = children_of(std::process::id());
         orphans.retain(|pid| !self.children.contains(pid));
         let killed = u32::try_from(orphans.len()).unwrap_or(u32::MAX);
         if killed > 0 {
-            kill_trees(orphans);
+            kill_trees(orphans, &mut self.mounts);
         }
         killed
     }
