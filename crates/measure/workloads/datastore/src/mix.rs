@@ -1,7 +1,7 @@
 //! `datastore.mix`: reads and writes of single entities by several clients, as YCSB's workloads A to F mix them.
 
 use std::path::Path;
-use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use plumb_model::{
@@ -11,8 +11,9 @@ use plumb_protocol::{
     ArrivalSchedule, Arrivals, Failure, Held, SplitMix64, Start, StartError, StartedWorkload,
     Workload, now_ns,
 };
+use plumb_units::whole_size;
 use plumb_workload_ends::cpu_time::{self, CpuTimes};
-use plumb_workload_ends::timed_threads::{SampleSums, ThreadJob, TimedThreads};
+use plumb_workload_ends::timed_threads::{SampleSums, ThreadJob, TimedResult, TimedThreads};
 use plumb_workload_kit::declare::{
     self, between, bytes, choice, curve, distribution, headline, integer, rate, rate_or,
     reported_share, text, work, workload,
@@ -31,7 +32,9 @@ const MOST_CLIENTS: usize = 256;
 /// The most entities that are loaded; as many more may be inserted.
 const MOST_ENTITIES: usize = 5_000_000;
 /// The longest scan; lengths are uniform from 1, as in YCSB.
-const LONGEST_SCAN: u64 = 100;
+const LONGEST_SCAN: usize = 100;
+/// Room for the scans of all clients, whose entities are checked only when the scan has ended.
+const MOST_SCANNED_BYTES: usize = 1 << 30;
 
 /// The distributions of reads and of writes next to that of all operations.
 const KINDS: [&str; 2] = ["read_latency", "write_latency"];
@@ -80,6 +83,7 @@ impl Workload for Mixed {
                 format!("set `entities` to {count} or more"),
             ));
         }
+        let scanned_bytes = mix.check_scans(count, record_bytes)?;
         let opened = clients::open((kind, durability), start, count, record_bytes)?;
         let OpenedClients { mut clients, component, version, processes } = opened;
         let mut contents = Contents::new(record_bytes, 1, start.seed);
@@ -97,7 +101,9 @@ impl Workload for Mixed {
             chooser: chooser.clone(),
             random: SplitMix64::new(start.seed ^ (number << 32)),
             contents: contents.clone(),
-            found: vec![0; 2 * record_bytes],
+            found: Vec::with_capacity(scanned_bytes.max(2 * record_bytes)),
+            scanned: Vec::with_capacity(LONGEST_SCAN),
+            before: Vec::with_capacity(LONGEST_SCAN),
             state: Arc::clone(&state),
             clears: number == 0 && !is_ours,
         });
@@ -284,6 +290,28 @@ impl OperationMix {
         Ok(mix)
     }
 
+    /// Bytes that a scan may give; 0 without scans.
+    ///
+    /// # Errors
+    /// Unsupported if those of all clients take too much memory.
+    fn check_scans(self, clients: usize, record_bytes: usize) -> Result<usize, StartError> {
+        if self != Self::E {
+            return Ok(0);
+        }
+        let of_scan = LONGEST_SCAN * record_bytes;
+        if clients * of_scan > MOST_SCANNED_BYTES {
+            let most = MOST_SCANNED_BYTES / LONGEST_SCAN / clients;
+            return Err(StartError::unsupported(
+                format!(
+                    "the scans of {clients} clients need up to {}",
+                    whole_size((clients * of_scan) as u64)
+                ),
+                format!("set bytes={most} or less, or fewer `clients`"),
+            ));
+        }
+        Ok(of_scan)
+    }
+
     /// The next operation.
     fn operation(self, random: &mut SplitMix64) -> Operation {
         let percent = random.below(100);
@@ -333,6 +361,8 @@ struct MixState {
     newest: AtomicU64,
     /// Inserts so far, confirmed or not.
     inserts: AtomicU64,
+    /// Of each entity behind those that were loaded: whether a client is inserting it.
+    being_inserted: Vec<AtomicBool>,
     loaded: u64,
     clients: u64,
     /// Clients that wait for the store, and since when all of them do.
@@ -349,6 +379,7 @@ impl MixState {
             confirmed: loaded.chain(room).collect(),
             newest: AtomicU64::new(entities),
             inserts: AtomicU64::new(0),
+            being_inserted: (0..entities).map(|_| AtomicBool::new(false)).collect(),
             loaded: entities,
             clients: clients as u64,
             waiting: AtomicU64::new(0),
@@ -369,6 +400,27 @@ impl MixState {
         }
     }
 
+    /// The key of the next insert, by which no other client writes until [`Self::inserted`]. If there are twice as many
+    /// entities as in the beginning, inserts begin again.
+    fn next_insert(&self) -> u64 {
+        loop {
+            let number = self.inserts.fetch_add(1, Ordering::AcqRel) % self.loaded;
+            let index = usize::try_from(number).unwrap_or(usize::MAX);
+            // A write that is slower than all others may still be in progress when inserts begin again.
+            if !self.being_inserted[index].swap(true, Ordering::AcqRel) {
+                return self.loaded + 1 + number;
+            }
+        }
+    }
+
+    /// An insert was confirmed.
+    fn inserted(&self, key: u64, generation: u64) {
+        self.confirm(key, generation);
+        self.advance();
+        let index = usize::try_from(key - self.loaded - 1).unwrap_or(usize::MAX);
+        self.being_inserted[index].store(false, Ordering::Release);
+    }
+
     /// Counts inserted entities, as far as they are an unbroken row: inserts may end in another order than they began.
     fn advance(&self) {
         loop {
@@ -384,6 +436,18 @@ impl MixState {
                 Ordering::Acquire,
             );
         }
+    }
+
+    /// A client begins an operation: when.
+    fn begin(&self) -> u64 {
+        self.wait();
+        now_ns()
+    }
+
+    /// A client has ended an operation.
+    fn end(&self, begun_ns: u64) -> OperationTimes {
+        let ended_ns = now_ns();
+        OperationTimes { begun_ns, ended_ns, all_waiting_ns: self.answered(ended_ns) }
     }
 
     /// A client begins to wait.
@@ -406,6 +470,13 @@ impl MixState {
     }
 }
 
+/// When an operation began and ended, and for how long all clients had waited then.
+struct OperationTimes {
+    begun_ns: u64,
+    ended_ns: u64,
+    all_waiting_ns: u64,
+}
+
 /// A client on its thread.
 struct MixJob {
     client: Box<dyn MixClient>,
@@ -414,8 +485,12 @@ struct MixJob {
     chooser: KeyChooser,
     random: SplitMix64,
     contents: Contents,
-    /// Room for an entity as it is read.
+    /// Room for entities as they are read.
     found: Vec<u8>,
+    /// The entities of a scan in `found`: their keys and where they end.
+    scanned: Vec<(u64, usize)>,
+    /// The generations of the entities of a scan that were confirmed when it began.
+    before: Vec<u64>,
     state: Arc<MixState>,
     /// Whether it removes all entities in the end, from a server that stays.
     clears: bool,
@@ -434,7 +509,7 @@ impl Drop for MixJob {
 struct MixThread(Option<MixJob>);
 
 impl ThreadJob<3> for MixThread {
-    fn once(&mut self) -> Result<[u64; 3], Failure> {
+    fn once(&mut self) -> Result<TimedResult<3>, Failure> {
         match &mut self.0 {
             Some(job) => job.once(),
             None => Err(Failure("a thread of datastore.mix has no client".to_owned())),
@@ -444,7 +519,7 @@ impl ThreadJob<3> for MixThread {
 
 impl MixJob {
     /// One operation: its time, whether it writes, and for how long all clients had waited when it ended.
-    fn once(&mut self) -> Result<[u64; 3], Failure> {
+    fn once(&mut self) -> Result<TimedResult<3>, Failure> {
         let operation = self.mix.operation(&mut self.random);
         let newest = self.state.newest.load(Ordering::Acquire);
         let key = self.chooser.key(newest, &mut self.random);
@@ -456,17 +531,20 @@ impl MixJob {
             Operation::ReadModifyWrite => ("read-modify-write", self.update(key, true)),
         };
         let is_write = !matches!(operation, Operation::Read | Operation::Scan);
-        let (took_ns, all_waiting_ns) =
-            done.map_err(|error| error.of_phase("datastore.mix", name))?;
-        Ok([took_ns, u64::from(is_write), all_waiting_ns])
+        let times = done.map_err(|error| error.of_phase("datastore.mix", name))?;
+        let took_ns = times.ended_ns - times.begun_ns;
+        Ok(TimedResult {
+            ended_ns: times.ended_ns,
+            numbers: [took_ns, u64::from(is_write), times.all_waiting_ns],
+        })
     }
 
     /// Reads an entity and checks it.
-    fn read(&mut self, key: u64) -> Result<(u64, u64), PhaseError> {
+    fn read(&mut self, key: u64) -> Result<OperationTimes, PhaseError> {
         let before = self.state.confirmed(key);
-        let begun = self.begin();
+        let begun_ns = self.state.begin();
         let is_there = self.client.read(key, &mut self.found);
-        let times = self.end(begun);
+        let times = self.state.end(begun_ns);
         if !is_there? {
             return Err(PhaseError::Entity(key.cast_signed(), MISSING));
         }
@@ -475,20 +553,18 @@ impl MixJob {
     }
 
     /// Writes the next generation of an entity that no other client writes, the nearest to this key.
-    fn update(&mut self, key: u64, reads_first: bool) -> Result<(u64, u64), PhaseError> {
+    fn update(&mut self, key: u64, reads_first: bool) -> Result<OperationTimes, PhaseError> {
         let key = self.own(key);
         let before = self.state.confirmed(key);
         let generation = before + 1;
         let body = self.contents.body(key.cast_signed(), generation);
-        self.state.wait();
-        let begun = now_ns();
+        let begun_ns = self.state.begin();
         let mut is_there = Ok(true);
         if reads_first {
             is_there = self.client.read(key, &mut self.found);
         }
         let written = self.client.write(key, body);
-        let ended = now_ns();
-        let times = (ended - begun, self.state.answered(ended));
+        let times = self.state.end(begun_ns);
         if !is_there? {
             return Err(PhaseError::Entity(key.cast_signed(), MISSING));
         }
@@ -500,57 +576,50 @@ impl MixJob {
         Ok(times)
     }
 
-    /// Writes an entity that is not there; if there are twice as many as in the beginning, inserts begin again.
-    fn insert(&mut self) -> Result<(u64, u64), PhaseError> {
-        let number = self.state.inserts.fetch_add(1, Ordering::AcqRel);
-        let key = self.state.loaded + 1 + number % self.state.loaded;
+    /// Writes an entity that is not there, or that was inserted long ago.
+    fn insert(&mut self) -> Result<OperationTimes, PhaseError> {
+        let key = self.state.next_insert();
         let generation = self.state.confirmed(key) + 1;
         let body = self.contents.body(key.cast_signed(), generation);
-        self.state.wait();
-        let begun = now_ns();
+        let begun_ns = self.state.begin();
         let written = self.client.write(key, body);
-        let ended = now_ns();
-        let times = (ended - begun, self.state.answered(ended));
+        let times = self.state.end(begun_ns);
         written?;
-        self.state.confirm(key, generation);
-        self.state.advance();
+        self.state.inserted(key, generation);
         Ok(times)
     }
 
-    /// Reads several entities in order and checks each.
-    fn scan(&mut self, from: u64) -> Result<(u64, u64), PhaseError> {
-        let count = 1 + self.random.below(LONGEST_SCAN);
+    /// Reads several entities in order, and checks each when all are there.
+    fn scan(&mut self, from: u64) -> Result<OperationTimes, PhaseError> {
+        let count = 1 + self.random.below(LONGEST_SCAN as u64);
         let last = self.state.newest.load(Ordering::Acquire);
-        let wanted = count.min(last - from + 1);
-        let mut next = from;
-        let state = Arc::clone(&self.state);
-        let contents = &mut self.contents;
-        state.wait();
-        let begun = now_ns();
-        let done = self.client.scan(from, wanted, &mut |key, body| {
-            if key != next {
-                return Err(PhaseError::Entity(next.cast_signed(), MISSING));
-            }
-            next += 1;
-            check(&state, contents, key, body, 0)
+        let wanted = from..=last.min(from + count - 1);
+        self.before.clear();
+        self.before.extend(wanted.clone().map(|key| self.state.confirmed(key)));
+        self.found.clear();
+        self.scanned.clear();
+        let found = &mut self.found;
+        let scanned = &mut self.scanned;
+        let begun_ns = self.state.begin();
+        let done = self.client.scan(from, wanted.clone().count() as u64, &mut |key, body| {
+            found.extend_from_slice(body);
+            scanned.push((key, found.len()));
+            Ok(())
         });
-        let ended = now_ns();
-        let times = (ended - begun, state.answered(ended));
+        let times = self.state.end(begun_ns);
         done?;
-        if next != from + wanted {
-            return Err(PhaseError::Entity(next.cast_signed(), MISSING));
+        let mut begin = 0;
+        for (index, key) in wanted.enumerate() {
+            match self.scanned.get(index) {
+                Some(&(scanned, end)) if scanned == key => {
+                    let body = &self.found[begin..end];
+                    check(&self.state, &mut self.contents, key, body, self.before[index])?;
+                    begin = end;
+                }
+                _ => return Err(PhaseError::Entity(key.cast_signed(), MISSING)),
+            }
         }
         Ok(times)
-    }
-
-    fn begin(&self) -> u64 {
-        self.state.wait();
-        now_ns()
-    }
-
-    fn end(&self, begun: u64) -> (u64, u64) {
-        let ended = now_ns();
-        (ended - begun, self.state.answered(ended))
     }
 
     /// The entity nearest to this one that this client alone writes: each has every so many.

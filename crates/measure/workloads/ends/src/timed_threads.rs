@@ -18,13 +18,22 @@ use rustix::thread::set_current_timer_slack;
 use crate::cpu_time::{self, CpuTimes};
 use crate::token;
 
-/// What a thread does repeatedly, told in `N` numbers: parts of its time and amounts, the time of the whole first.
+/// What a thread does repeatedly.
 pub trait ThreadJob<const N: usize>: Send + 'static {
-    /// Does it once: the whole, in nanoseconds, and what else is told of it.
+    /// Does it once.
     ///
     /// # Errors
-    /// When it went wrong; the invocation then fails.
-    fn once(&mut self) -> Result<[u64; N], Failure>;
+    /// If it failed; the invocation then fails.
+    fn once(&mut self) -> Result<TimedResult<N>, Failure>;
+}
+
+/// What a job did once, in `N` numbers.
+#[derive(Debug, Clone, Copy)]
+pub struct TimedResult<const N: usize> {
+    /// When it ended. What the job checks afterwards is not part of its latency.
+    pub ended_ns: u64,
+    /// The time of the whole in nanoseconds, then parts of it and amounts.
+    pub numbers: [u64; N],
 }
 
 /// Clients that use this share of their CPU time or more may be the limit.
@@ -76,11 +85,11 @@ impl<J: ThreadJob<N>, const N: usize> Member for TimedThread<J, N> {
         }
         while self.shared.begun.fetch_add(1, Ordering::Relaxed) < iterations {
             let due_ns = self.shared.wait_until_due();
-            let mut one = self.job.once()?;
+            let TimedResult { ended_ns, mut numbers } = self.job.once()?;
             if let Some(due_ns) = due_ns {
-                one[0] = now_ns().saturating_sub(due_ns);
+                numbers[0] = ended_ns.saturating_sub(due_ns);
             }
-            self.done.push(one);
+            self.done.push(numbers);
         }
         Ok(())
     }

@@ -4,9 +4,9 @@ use std::thread::sleep;
 use std::time::{Duration, Instant};
 
 use plumb_model::{Facts, FlagKind, Role};
-use plumb_protocol::{ArrivalSchedule, Arrivals, Failure, Start, take};
+use plumb_protocol::{ArrivalSchedule, Arrivals, Failure, Start, now_ns, take};
 use plumb_workload_ends::cpu_time::CpuTimes;
-use plumb_workload_ends::timed_threads::{ThreadJob, TimedThreads};
+use plumb_workload_ends::timed_threads::{ThreadJob, TimedResult, TimedThreads};
 
 /// How long each client takes, and what it does meanwhile.
 const TAKES: Duration = Duration::from_millis(2);
@@ -19,14 +19,17 @@ enum BusyOrWaiting {
 }
 
 impl ThreadJob<1> for BusyOrWaiting {
-    fn once(&mut self) -> Result<[u64; 1], Failure> {
-        let begun = Instant::now();
+    fn once(&mut self) -> Result<TimedResult<1>, Failure> {
+        let begun_ns = now_ns();
         match self {
-            Self::Computes => while begun.elapsed() < TAKES {},
+            Self::Computes => {
+                let begun = Instant::now();
+                while begun.elapsed() < TAKES {}
+            }
             Self::Waits => sleep(TAKES),
         }
-        let taken_ns = u64::try_from(begun.elapsed().as_nanos());
-        Ok([taken_ns.unwrap_or(u64::MAX)])
+        let ended_ns = now_ns();
+        Ok(TimedResult { ended_ns, numbers: [ended_ns - begun_ns] })
     }
 }
 

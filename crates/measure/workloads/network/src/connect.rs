@@ -10,7 +10,7 @@ use std::time::Duration;
 use plumb_model::{AuditClass, CurveKind, Description, Parameter, Ready, Role};
 use plumb_protocol::{Failure, Held, Start, StartError, StartedWorkload, Workload, now_ns};
 use plumb_workload_ends::cpu_time::{self, CpuTimes};
-use plumb_workload_ends::timed_threads::{ThreadJob, TimedThreads};
+use plumb_workload_ends::timed_threads::{ThreadJob, TimedResult, TimedThreads};
 use plumb_workload_ends::token::at_far_end;
 use plumb_workload_kit::declare::{
     between, curve, distribution, headline, integer, rate, work, workload,
@@ -178,23 +178,23 @@ struct Opener {
 }
 
 impl Opener {
-    fn open(&self) -> io::Result<u64> {
+    fn open(&self) -> io::Result<TimedResult<1>> {
         let begun = now_ns();
         let mut stream = TcpStream::connect(self.address)?;
-        let took = now_ns() - begun;
+        let ended_ns = now_ns();
         if self.is_own {
             // Until the server has closed it.
             while stream.read(&mut [0; 64])? > 0 {}
         } else {
             set_socket_linger(&stream, Some(Duration::ZERO))?;
         }
-        Ok(took)
+        Ok(TimedResult { ended_ns, numbers: [ended_ns - begun] })
     }
 }
 
 impl ThreadJob<1> for Opener {
-    fn once(&mut self) -> Result<[u64; 1], Failure> {
-        let failed = |error| Failure::io(format!("a connection to {}", self.address), &error);
-        Ok([self.open().map_err(failed)?])
+    fn once(&mut self) -> Result<TimedResult<1>, Failure> {
+        self.open()
+            .map_err(|error| Failure::io(format!("a connection to {}", self.address), &error))
     }
 }

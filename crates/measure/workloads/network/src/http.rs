@@ -11,7 +11,7 @@ use plumb_protocol::{
     Failure, Held, SplitMix64, Start, StartError, StartedWorkload, Workload, now_ns,
 };
 use plumb_workload_ends::cpu_time::{self, CpuTimes};
-use plumb_workload_ends::timed_threads::{SampleSums, ThreadJob, TimedThreads};
+use plumb_workload_ends::timed_threads::{SampleSums, ThreadJob, TimedResult, TimedThreads};
 use plumb_workload_kit::declare::{
     between, bytes, curve, distribution, headline, integer, rate, reported, reported_time, text,
     work, workload,
@@ -140,7 +140,7 @@ impl Workload for Http {
             )
         })?;
         if !url.is_empty() {
-            notes.push(format!("a file of {} bytes", fetched[6]));
+            notes.push(format!("a file of {} bytes", fetched.numbers[6]));
             notes.extend(first.spoken.take());
         }
         let source = first.source;
@@ -261,8 +261,8 @@ impl Fetcher {
         Self { source, block: vec![0; BLOCK], spoken: None }
     }
 
-    /// The whole, name, connection, first byte, rest and handshake of TLS in nanoseconds, and the bytes of the file.
-    fn fetch(&mut self) -> io::Result<[u64; 7]> {
+    /// Times of the whole, name, connection, first byte, rest and handshake of TLS in nanoseconds, and the bytes of the file.
+    fn fetch(&mut self) -> io::Result<TimedResult<7>> {
         let begun = now_ns();
         let found = self.source.name.as_ref();
         let found = found.map(|name| looked_up(name, self.source.address.port()));
@@ -316,12 +316,13 @@ impl Fetcher {
         let tls = secured - connected;
         let parts = [named - begun, connected - named, answered, ended - first, tls];
         let [name, connect, answered, body, tls] = parts;
-        Ok([ended - begun, name, connect, answered, body, tls, bytes])
+        let numbers = [ended - begun, name, connect, answered, body, tls, bytes];
+        Ok(TimedResult { ended_ns: ended, numbers })
     }
 }
 
 impl ThreadJob<7> for Fetcher {
-    fn once(&mut self) -> Result<[u64; 7], Failure> {
+    fn once(&mut self) -> Result<TimedResult<7>, Failure> {
         self.fetch().map_err(|error| {
             Failure::io(format!("fetching a file from {}", self.source.address), &error)
         })

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use plumb_model::{AuditClass, CurveKind, Description, Parameter, Ready, Role};
 use plumb_protocol::{Failure, Held, Start, StartError, StartedWorkload, Workload, now_ns};
 use plumb_workload_ends::cpu_time::{self, CpuTimes};
-use plumb_workload_ends::timed_threads::{ThreadJob, TimedThreads};
+use plumb_workload_ends::timed_threads::{ThreadJob, TimedResult, TimedThreads};
 use plumb_workload_kit::declare::{
     between, choice, curve, distribution, headline, integer, rate, work, workload,
 };
@@ -147,8 +147,8 @@ impl LoginJob {
             .map_err(|failure| Failure(format!("{failure}: {}", last_line(&log))))
     }
 
-    /// Starts the client and waits for its end, in nanoseconds.
-    fn log_in(&self, log: Stdio) -> Result<u64, Failure> {
+    /// Starts the client and waits for its end.
+    fn log_in(&self, log: Stdio) -> Result<TimedResult<1>, Failure> {
         let options: Vec<&str> = self.options.iter().map(String::as_str).collect();
         let mut command = self.client.command(&options);
         command.arg(SESSION).stdin(Stdio::null()).stdout(Stdio::null()).stderr(log);
@@ -157,16 +157,16 @@ impl LoginJob {
             .spawn()
             .and_then(|mut child| child.wait())
             .map_err(|error| Failure::io("starting ssh", &error))?;
-        let took = now_ns() - begun;
+        let ended_ns = now_ns();
         if status.success() {
-            return Ok(took);
+            return Ok(TimedResult { ended_ns, numbers: [ended_ns - begun] });
         }
         Err(Failure(format!("a login failed: ssh ended with {status}")))
     }
 }
 
 impl ThreadJob<1> for LoginJob {
-    fn once(&mut self) -> Result<[u64; 1], Failure> {
-        Ok([self.log_in(Stdio::null())?])
+    fn once(&mut self) -> Result<TimedResult<1>, Failure> {
+        self.log_in(Stdio::null())
     }
 }

@@ -108,6 +108,8 @@ pub(crate) struct HandshakeResult {
     pub(crate) connect_ns: u64,
     /// Time of the handshake.
     pub(crate) handshake_ns: u64,
+    /// When the handshake ended.
+    pub(crate) ended_ns: u64,
     /// Whether it resumed a session.
     pub(crate) was_resumed: bool,
 }
@@ -182,13 +184,13 @@ impl Client {
         socket.set_nodelay(true)?;
         socket.set_read_timeout(Some(ANSWER_TIMEOUT))?;
         let target = &self.target;
-        let (handshake_ns, was_resumed, made) = match &mut self.library {
+        let TimedHandshake { handshake_ns, ended_ns, was_resumed, made } = match &mut self.library {
             ClientLibrary::Rustls(settings) => by_rustls(target, settings, socket)?,
             ClientLibrary::Openssl { context, session, .. } => {
                 by_openssl(target, context, session, socket)?
             }
         };
-        Ok((HandshakeResult { connect_ns, handshake_ns, was_resumed }, made))
+        Ok((HandshakeResult { connect_ns, handshake_ns, ended_ns, was_resumed }, made))
     }
 }
 
@@ -226,8 +228,13 @@ fn notes_of_rustls(connection: &ClientConnection) -> Vec<String> {
     notes
 }
 
-/// Nanoseconds of a handshake, whether it resumed a session, and the connection.
-type TimedHandshake = (u64, bool, MadeConnection);
+/// A handshake as the client saw it, with its connection.
+struct TimedHandshake {
+    handshake_ns: u64,
+    ended_ns: u64,
+    was_resumed: bool,
+    made: MadeConnection,
+}
 
 fn by_rustls(
     target: &HandshakeTarget,
@@ -242,7 +249,7 @@ fn by_rustls(
     while connection.is_handshaking() {
         connection.complete_io(&mut socket)?;
     }
-    let took_ns = now_ns() - hello;
+    let ended_ns = now_ns();
     let was_resumed = connection.handshake_kind() == Some(HandshakeKind::Resumed);
     if target.is_own {
         // Tickets come on the way.
@@ -256,7 +263,12 @@ fn by_rustls(
         // A reset keeps no port in use (TIME_WAIT).
         set_socket_linger(&socket, Some(Duration::ZERO))?;
     }
-    Ok((took_ns, was_resumed, MadeConnection::Rustls(Box::new(connection))))
+    Ok(TimedHandshake {
+        handshake_ns: ended_ns - hello,
+        ended_ns,
+        was_resumed,
+        made: MadeConnection::Rustls(Box::new(connection)),
+    })
 }
 
 fn by_openssl(
@@ -268,7 +280,7 @@ fn by_openssl(
     let hello = now_ns();
     let name = target.name.to_str();
     let mut connection = TlsConnection::connect(context, socket, &name, session.as_ref())?;
-    let took_ns = now_ns() - hello;
+    let ended_ns = now_ns();
     let was_resumed = connection.was_resumed();
     if target.is_own {
         let mut seen = Vec::with_capacity(2);
@@ -283,7 +295,12 @@ fn by_openssl(
         }
         set_socket_linger(&connection.socket, Some(Duration::ZERO))?;
     }
-    Ok((took_ns, was_resumed, MadeConnection::Openssl(connection)))
+    Ok(TimedHandshake {
+        handshake_ns: ended_ns - hello,
+        ended_ns,
+        was_resumed,
+        made: MadeConnection::Openssl(connection),
+    })
 }
 
 /// Whether the server, which reports it, saw the handshake as this end did.

@@ -12,7 +12,7 @@ use plumb_protocol::{
 };
 use plumb_workload_ends::cpu_time::{self, CpuTimes};
 use plumb_workload_ends::host::{self, HOST, restricted};
-use plumb_workload_ends::timed_threads::{SampleSums, ThreadJob, TimedThreads};
+use plumb_workload_ends::timed_threads::{SampleSums, ThreadJob, TimedResult, TimedThreads};
 use plumb_workload_kit::declare::{
     between, choice, curve, distribution, headline, integer, rate, rate_or, reported_share,
     reported_time, text, work, workload,
@@ -201,14 +201,15 @@ fn report(done: &SampleSums<3>, into: &mut [f64]) {
 }
 
 impl ThreadJob<3> for Client {
-    fn once(&mut self) -> Result<[u64; 3], Failure> {
+    fn once(&mut self) -> Result<TimedResult<3>, Failure> {
         let (result, _) = self.handshake().map_err(|error| {
             Failure::io(format!("a handshake with {}", self.target().address), &error)
         })?;
         if self.target().resumes && !result.was_resumed {
             return Err(Failure(format!("{}: a session was not resumed", FlagKind::NotResumed)));
         }
-        Ok([result.handshake_ns, result.connect_ns, u64::from(result.was_resumed)])
+        let numbers = [result.handshake_ns, result.connect_ns, u64::from(result.was_resumed)];
+        Ok(TimedResult { ended_ns: result.ended_ns, numbers })
     }
 }
 
