@@ -7,9 +7,10 @@ use plumb_model::{Better, Description, Metric, Parameter, Ready, Role};
 use plumb_protocol::{Held, Start, StartError};
 
 use plumb_workload_kit::declare::{between, bytes, choice, integer, reported};
+use plumb_workload_kit::listening::Transport;
 
 use crate::named::{ToolNames, value_names};
-use crate::servers::{self, HOST, Listens};
+use crate::servers::{self, HOST};
 use crate::tool::{Call, Tool};
 use crate::version;
 
@@ -72,8 +73,8 @@ impl Tool for Sockperf {
     ) -> Result<(Ready, Box<dyn Held>), StartError> {
         let words: Vec<&str> =
             ["server", "-i", HOST, "-p", "PORT"].into_iter().chain(over_tcp(start)).collect();
-        let listens = if over_tcp(start).is_some() { Listens::Tcp } else { Listens::Udp };
-        servers::start(path, listens, &words)
+        let transport = if over_tcp(start).is_some() { Transport::Tcp } else { Transport::Udp };
+        servers::start(path, transport, &words)
     }
 }
 

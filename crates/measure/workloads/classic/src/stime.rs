@@ -11,10 +11,11 @@ use plumb_protocol::{
 use plumb_workload_kit::declare::{between, choice, integer, reported, workload};
 use plumb_workload_kit::ended;
 use plumb_workload_kit::folder::Folder;
+use plumb_workload_kit::listening::Transport;
 use plumb_workload_kit::processes::die_with_parent;
 use plumb_workload_kit::spawn::find_program;
 
-use crate::servers::{self, HOST, Listens};
+use crate::servers::{self, HOST};
 use crate::version;
 
 /// The command that installs OpenSSL's program.
@@ -76,7 +77,7 @@ impl Workload for STime {
         // -www: it answers a request for a page, which s_time needs to resume sessions of TLS 1.3.
         let mut words = vec!["s_server", "-quiet", "-www", "-accept", &accept];
         words.extend(["-curves", "X25519", "-cert", &paths[0], "-key", &paths[1]]);
-        let (ready, server) = servers::start(&program, Listens::Tcp, &words)?;
+        let (ready, server) = servers::start(&program, Transport::Tcp, &words)?;
         Ok((ready, Box::new((server, CertificateFolder(folder)))))
     }
 

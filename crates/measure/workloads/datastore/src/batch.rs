@@ -10,7 +10,7 @@ use plumb_protocol::{
 use plumb_units::whole_size;
 use plumb_workload_kit::declare;
 use plumb_workload_kit::filesystem::Filesystem;
-use plumb_workload_kit::processes::{descendants, peak_memory};
+use plumb_workload_kit::processes::{peak_memory, proportional_memory};
 
 use crate::contents::{Contents, STAMP_BYTES};
 use crate::cycles::{EntityCycles, PhaseTimes};
@@ -103,7 +103,8 @@ impl Workload for BatchOfEntities {
                 memory("client_memory", "largest resident memory of the worker so far"),
                 memory(
                     "server_memory",
-                    "largest resident memory of the server so far, all its processes together",
+                    "largest resident memory of the server so far; if it has several processes, the largest sum after \
+                     a sample, in which shared pages count once",
                 ),
             ],
             timeout_s: Some(declare::LONG_TIMEOUT_S),
@@ -123,32 +124,32 @@ impl Workload for BatchOfEntities {
 
     fn start(&self, start: &Start) -> Result<StartedWorkload, StartError> {
         let (kind, durability) = EngineKind::of(start)?;
-        let server = match kind.is_embedded() && start.text("url").is_empty() {
-            true => None,
-            false => Some(ServerAddress::of(start, kind)?),
-        };
+        let server = ServerAddress::of(start, kind)?;
+        let is_ours = server.as_ref().is_none_or(ServerAddress::is_ours);
         let sizes = Sizes::of(start)?;
-        let filesystem = match kind.is_embedded() {
+        let filesystem = match is_ours && kind.is_on_disk() {
             true => Filesystem::of(Path::new(&start.dir)).ok(),
             false => None,
         };
         check_room(kind, &sizes, Path::new(&start.dir), filesystem)?;
-        let started = engines::start(kind, start, sizes.body_bytes)?;
+        if is_ours && !kind.is_on_disk() {
+            kind.check_memory(sizes.entities(), sizes.body_bytes as u64, start.facts.memory_bytes)?;
+        }
+        let started = engines::start(kind, start, server.as_ref(), sizes.body_bytes)?;
         let mut ready = ready(sizes.records, (kind, durability), filesystem);
         ready.versions.insert(started.component.to_owned(), started.version);
-        let process = server.and_then(|server| server.process());
-        // PostgreSQL has a process for each client, which is there by now.
-        let server: Vec<u32> = process
-            .into_iter()
-            .flat_map(|process| [vec![process], descendants(process)].concat())
-            .collect();
-        if server.is_empty() {
+        // The process that serves this client is there by now.
+        let processes = server.as_ref().map_or_else(Vec::new, ServerAddress::processes);
+        let memory = ServerMemory::of(processes);
+        if memory.is_unknown() {
             ready.without.push("server_memory".to_owned());
         }
         let contents = Contents::new(start.size("bytes"), sizes.pack, start.seed);
-        let entities = u32::try_from(sizes.records / u64::from(sizes.pack)).unwrap_or(u32::MAX);
-        let cycles = EntityCycles::new(started.engine, contents, entities, durability, start.seed)?;
-        let instance = BatchInstance { cycles, records: sizes.records, server };
+        let entities = u32::try_from(sizes.entities()).unwrap_or(u32::MAX);
+        let foreign = server.filter(|_| !is_ours).map(|server| (kind, server));
+        let cycles =
+            EntityCycles::new(started.engine, contents, entities, durability, start.seed, foreign)?;
+        let instance = BatchInstance { cycles, records: sizes.records, memory };
         Ok(StartedWorkload { instance: Box::new(instance), ready })
     }
 }
@@ -187,6 +188,10 @@ impl Sizes {
         }
         Ok(Self { records, pack, body_bytes })
     }
+
+    fn entities(&self) -> u64 {
+        self.records / u64::from(self.pack)
+    }
 }
 
 fn check_sizes(entities: u64, bytes: u64) -> Result<(), StartError> {
@@ -208,7 +213,7 @@ fn check_room(
     dir: &Path,
     filesystem: Option<Filesystem>,
 ) -> Result<(), StartError> {
-    let entities = sizes.records / u64::from(sizes.pack);
+    let entities = sizes.entities();
     let (of_entity, files) = match kind {
         EngineKind::Files => ((sizes.body_bytes as u64).next_multiple_of(BLOCK), entities + 2),
         _ => (sizes.body_bytes as u64 + 64, 2),
@@ -277,20 +282,51 @@ fn note(kind: EngineKind, durability: Durability) -> &'static str {
 struct BatchInstance {
     cycles: EntityCycles,
     records: u64,
-    /// The processes of the server, if plumb started it.
-    server: Vec<u32>,
+    memory: ServerMemory,
+}
+
+/// The memory of a server that plumb started.
+struct ServerMemory {
+    processes: Vec<u32>,
+    /// The most that several processes had together, in bytes.
+    most: u64,
+}
+
+impl ServerMemory {
+    fn of(processes: Vec<u32>) -> Self {
+        let mut memory = Self { processes, most: 0 };
+        memory.read();
+        memory
+    }
+
+    /// The largest so far, in bytes.
+    fn read(&mut self) -> u64 {
+        self.most = match self.processes.as_slice() {
+            [] => 0,
+            [one] => peak_memory(&one.to_string()),
+            // Their peaks would count shared pages once per process.
+            several => several.iter().filter_map(|pid| proportional_memory(*pid)).sum(),
+        }
+        .max(self.most);
+        self.most
+    }
+
+    /// Whether there is no server, or the kernel does not report it.
+    fn is_unknown(&self) -> bool {
+        self.most == 0
+    }
 }
 
 impl BatchInstance {
     /// What comes with a sample of so many cycles, in the order of [`VALUES`].
     #[expect(clippy::cast_precision_loss, reason = "times and counts stay far below 2^53")]
-    fn values_of(&self, times: PhaseTimes, encode_ns: u64, cycles: u64) -> [f64; 8] {
+    fn values_of(&mut self, times: PhaseTimes, encode_ns: u64, cycles: u64) -> [f64; 8] {
         let records = (self.records * cycles) as f64;
         let [add, get, update, get_updated, delete] =
             times.map(|phase_ns| phase_ns as f64 * 1e-9 / records);
         let encode = encode_ns as f64 * 1e-9 / self.records as f64;
         let client = peak_memory("self") as f64;
-        let server: u64 = self.server.iter().map(|process| peak_memory(&process.to_string())).sum();
+        let server = self.memory.read();
         [add, get, update, get_updated, delete, encode, client, server as f64]
     }
 }
@@ -323,7 +359,7 @@ impl Instance for BatchInstance {
 
     fn value_names(&self) -> &'static [&'static str] {
         // The memory of a server is the last of them.
-        if self.server.is_empty() { &VALUES[..VALUES.len() - 1] } else { &VALUES }
+        if self.memory.is_unknown() { &VALUES[..VALUES.len() - 1] } else { &VALUES }
     }
 
     /// Contents are made once more in between.
@@ -332,7 +368,7 @@ impl Instance for BatchInstance {
     }
 
     fn helpers(&self) -> &[u32] {
-        &self.server
+        &self.memory.processes
     }
 }
 

@@ -38,14 +38,6 @@ pub(super) trait MixClient: Send {
         }
         Ok(())
     }
-
-    /// Removes entities up to this key from a server that stays; untimed.
-    ///
-    /// # Errors
-    /// If the store refuses.
-    fn clear(&mut self, _entities: u64) -> Result<(), PhaseError> {
-        Ok(())
-    }
 }
 
 /// The generation of entities that were loaded.
@@ -56,8 +48,6 @@ pub(super) struct OpenedClients {
     pub(super) clients: Vec<Box<dyn MixClient>>,
     pub(super) component: &'static str,
     pub(super) version: String,
-    /// Processes of a server on this machine that serve a client each.
-    pub(super) processes: Vec<u32>,
 }
 
 /// The error of an engine without an order of keys.
@@ -68,4 +58,9 @@ pub(super) fn no_scans(engine: &str) -> PhaseError {
 /// As a failure while clients are opened.
 pub(super) fn while_opening(error: PhaseError) -> Failure {
     error.of_phase("datastore.mix", "open")
+}
+
+/// As a failure while entities are removed.
+pub(super) fn while_clearing(error: PhaseError) -> Failure {
+    error.of_phase("datastore", "clear")
 }

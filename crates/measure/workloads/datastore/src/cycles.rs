@@ -4,8 +4,10 @@ use std::hint::black_box;
 
 use plumb_protocol::{Failure, SplitMix64, StartError, now_ns};
 
+use crate::clients;
 use crate::contents::Contents;
-use crate::engine::{CyclePhase, Durability, Entities, EntityEngine};
+use crate::engine::{CyclePhase, Durability, EngineKind, Entities, EntityEngine};
+use crate::server::ServerAddress;
 
 /// Nanoseconds of each phase: add, get, update, get again, delete.
 pub(super) type PhaseTimes = [u64; 5];
@@ -26,6 +28,8 @@ pub(super) struct EntityCycles {
     in_order: Vec<i64>,
     shuffled: Vec<i64>,
     generation: u64,
+    /// A server that is not plumb's, from which entities have to be removed if a cycle fails.
+    foreign: Option<(EngineKind, ServerAddress)>,
 }
 
 impl EntityCycles {
@@ -40,11 +44,12 @@ impl EntityCycles {
         entities: u32,
         durability: Durability,
         seed: u64,
+        foreign: Option<(EngineKind, ServerAddress)>,
     ) -> Result<Self, StartError> {
         let in_order: Vec<i64> = (1..=i64::from(entities)).collect();
         let mut shuffled = in_order.clone();
         SplitMix64::new(seed).shuffle(&mut shuffled);
-        let mut cycles = Self { engine, contents, in_order, shuffled, generation: 0 };
+        let mut cycles = Self { engine, contents, in_order, shuffled, generation: 0, foreign };
         cycles.cycle(&mut PhaseTimes::default())?;
         cycles.engine.set(durability)?;
         Ok(cycles)
@@ -56,6 +61,16 @@ impl EntityCycles {
     /// # Errors
     /// If the engine refuses, or an entity is not as it should be.
     pub(super) fn cycle(&mut self, times: &mut PhaseTimes) -> Result<(), Failure> {
+        let done = self.all_phases(times);
+        if done.is_err()
+            && let Some((kind, server)) = &self.foreign
+        {
+            clients::clear(*kind, server, self.in_order.len() as u64);
+        }
+        done
+    }
+
+    fn all_phases(&mut self, times: &mut PhaseTimes) -> Result<(), Failure> {
         let mut mark = now_ns();
         for ((name, phase), time) in PHASES.into_iter().zip(times) {
             if matches!(phase, CyclePhase::Add | CyclePhase::Update) {

@@ -3,8 +3,13 @@
 use std::io;
 
 use plumb_protocol::{Failure, Start, StartError};
+use plumb_units::whole_size;
+use plumb_workload_kit::installed_server::MEMCACHED_BYTES;
 
 use crate::contents::Contents;
+
+/// What a server needs per entity next to its body, at most: key, pointers, and the head of an item.
+const HEAD_BYTES: u64 = 128;
 
 /// When a commit is on the disk, and how much one commit holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -128,6 +133,43 @@ impl EngineKind {
         }
     }
 
+    /// Whether entities lie on a disk, and not only in the memory of a server.
+    pub(super) fn is_on_disk(self) -> bool {
+        !matches!(self, Self::Redis | Self::Memcached)
+    }
+
+    /// Checks that entities fit into the memory of a server that plumb starts here.
+    ///
+    /// # Errors
+    /// Unsupported if they take more than half of this machine's memory, or more than memcached may use.
+    pub(super) fn check_memory(
+        self,
+        entities: u64,
+        body_bytes: u64,
+        memory_bytes: u64,
+    ) -> Result<(), StartError> {
+        let of_entity = body_bytes + HEAD_BYTES;
+        let half = memory_bytes / 2;
+        let (room, of_what) = match self {
+            Self::Memcached if MEMCACHED_BYTES < half => (MEMCACHED_BYTES, "memcached's limit"),
+            _ => (half, "half of the memory"),
+        };
+        // Allocators round sizes up, and memcached keeps sizes apart.
+        let needed = entities.saturating_mul(of_entity).saturating_mul(3) / 2;
+        if needed <= room {
+            return Ok(());
+        }
+        let most = room / 3 * 2 / of_entity;
+        Err(StartError::unsupported(
+            format!(
+                "entities of {} are more than {of_what} ({})",
+                whole_size(entities.saturating_mul(of_entity)),
+                whole_size(room)
+            ),
+            format!("set entities={most} or less, or smaller `bytes`"),
+        ))
+    }
+
     /// Whether entities lie in files below the target directory, written by this process.
     pub(super) fn is_embedded(self) -> bool {
         !matches!(self, Self::Postgresql | Self::Etcd | Self::Redis | Self::Memcached)
@@ -161,6 +203,22 @@ impl<'e> Entities<'e> {
     /// What the entity of this key holds in this generation.
     pub(super) fn body(&mut self, key: i64) -> &[u8] {
         self.contents.body(key, self.generation)
+    }
+
+    /// The body that a request of this phase sends; empty if it sends none.
+    pub(super) fn sent(&mut self, phase: CyclePhase, key: i64) -> &[u8] {
+        match phase {
+            CyclePhase::Add | CyclePhase::Update => self.body(key),
+            CyclePhase::Get | CyclePhase::Delete => &[],
+        }
+    }
+
+    /// The body that the reply in this phase must have; empty if it has none.
+    pub(super) fn expected(&mut self, phase: CyclePhase, key: i64) -> &[u8] {
+        match phase {
+            CyclePhase::Get => self.body(key),
+            CyclePhase::Add | CyclePhase::Update | CyclePhase::Delete => &[],
+        }
     }
 
     /// The keys in the order of a phase: they are added as a program would that numbers them.

@@ -10,6 +10,7 @@ mod cycles;
 mod engine;
 mod engines;
 mod file;
+mod key_space;
 mod keys;
 mod mix;
 mod server;

@@ -18,14 +18,14 @@ use plumb_workload_kit::declare::{
     self, between, bytes, choice, curve, distribution, headline, integer, rate, rate_or,
     reported_share, text, work, workload,
 };
-use plumb_workload_kit::filesystem::{Filesystem, less_size};
+use plumb_workload_kit::filesystem::Filesystem;
 
 use crate::client::{FIRST_GENERATION, MixClient, OpenedClients};
 use crate::clients;
 use crate::contents::{Contents, STAMP_BYTES, Stamp};
 use crate::engine::{DIFFERENT, Durability, EngineKind, MISSING, PhaseError, STALE};
 use crate::keys::{KeyChooser, KeyOrder};
-use crate::server;
+use crate::server::{self, ServerAddress};
 
 /// The most clients.
 const MOST_CLIENTS: usize = 256;
@@ -70,8 +70,10 @@ impl Workload for Mixed {
         let mix = OperationMix::of(start, kind)?;
         let entities = start.integer("entities");
         let record_bytes = start.size("bytes");
-        if kind.is_embedded() {
-            check_room(start, entities)?;
+        let server = ServerAddress::of(start, kind)?;
+        let is_ours = server.as_ref().is_none_or(ServerAddress::is_ours);
+        if is_ours {
+            check_room(kind, start, entities)?;
         }
         let count = start.size("clients").max(1);
         if (count as u64) > entities {
@@ -84,15 +86,21 @@ impl Workload for Mixed {
             ));
         }
         let scanned_bytes = mix.check_scans(count, record_bytes)?;
-        let opened = clients::open((kind, durability), start, count, record_bytes)?;
-        let OpenedClients { mut clients, component, version, processes } = opened;
+        let opened = clients::open(
+            (kind, durability),
+            Path::new(&start.dir),
+            server.as_ref(),
+            count,
+            record_bytes,
+        )?;
+        let OpenedClients { mut clients, component, version } = opened;
+        let foreign = server.clone().filter(|_| !is_ours).map(|server| (kind, server));
+        let state = Arc::new(MixState::new(entities, count, foreign));
         let mut contents = Contents::new(record_bytes, 1, start.seed);
         if let Some(first) = clients.first_mut() {
             let failed = |error: PhaseError| error.of_phase("datastore.mix", "load");
             first.load(entities, &mut contents).map_err(failed)?;
         }
-        let is_ours = start.text("url").is_empty();
-        let state = Arc::new(MixState::new(entities, count));
         let chooser = KeyChooser::new(mix.order(start), entities);
         let jobs = clients.into_iter().zip(0..).map(|(client, number)| MixJob {
             client,
@@ -105,14 +113,12 @@ impl Workload for Mixed {
             scanned: Vec::with_capacity(LONGEST_SCAN),
             before: Vec::with_capacity(LONGEST_SCAN),
             state: Arc::clone(&state),
-            clears: number == 0 && !is_ours,
         });
         let waiting: Mutex<Vec<MixJob>> = Mutex::new(jobs.collect());
         let next = move || MixThread(waiting.lock().unwrap_or_else(PoisonError::into_inner).pop());
-        let mut cpus = match processes.is_empty() {
-            false if is_ours => CpuTimes::of(start).and_of(Vec::new(), processes),
-            _ => CpuTimes::of(start),
-        };
+        // The first process is known; those of PostgreSQL that serve clients are there by now.
+        let others = server.iter().flat_map(ServerAddress::processes).skip(1).collect();
+        let mut cpus = CpuTimes::of(start).and_of(Vec::new(), others);
         let notes = [format!("keys: {}", mix.order(start).word()), mix.words().to_owned()];
         let in_memory = Filesystem::of(Path::new(&start.dir)).is_ok_and(|found| found.in_memory);
         let mut flags = Vec::new();
@@ -212,11 +218,17 @@ fn metrics() -> Vec<Metric> {
 }
 
 /// Room for the entities, as many inserted ones, and a log of them.
-fn check_room(start: &Start, entities: u64) -> Result<(), StartError> {
+fn check_room(kind: EngineKind, start: &Start, entities: u64) -> Result<(), StartError> {
+    let bytes = start.integer("bytes");
+    if !kind.is_on_disk() {
+        return kind.check_memory(2 * entities, bytes, start.facts.memory_bytes);
+    }
     let dir = Path::new(&start.dir);
     let Ok(filesystem) = Filesystem::of(dir) else { return Ok(()) };
-    let needed = 6 * entities * (start.integer("bytes") + 64) + (1 << 20);
-    filesystem.check_room(dir, "a database", needed, 4, &less_size)
+    let of_entity = 6 * (bytes + 64);
+    filesystem.check_room(dir, "a database", entities * of_entity + (1 << 20), 4, &|room| {
+        format!("set entities={} or less", room / of_entity)
+    })
 }
 
 /// The metrics that a run does not have.
@@ -368,10 +380,20 @@ struct MixState {
     /// Clients that wait for the store, and since when all of them do.
     waiting: AtomicU64,
     all_waiting_since_ns: AtomicU64,
+    /// A server that is not plumb's, from which the last client removes all entities.
+    foreign: Option<(EngineKind, ServerAddress)>,
+}
+
+impl Drop for MixState {
+    fn drop(&mut self) {
+        if let Some((kind, server)) = &self.foreign {
+            clients::clear(*kind, server, 2 * self.loaded);
+        }
+    }
 }
 
 impl MixState {
-    fn new(entities: u64, clients: usize) -> Self {
+    fn new(entities: u64, clients: usize, foreign: Option<(EngineKind, ServerAddress)>) -> Self {
         let first = u32::try_from(FIRST_GENERATION).unwrap_or(1);
         let loaded = (0..entities).map(|_| AtomicU32::new(first));
         let room = (0..entities).map(|_| AtomicU32::new(0));
@@ -384,6 +406,7 @@ impl MixState {
             clients: clients as u64,
             waiting: AtomicU64::new(0),
             all_waiting_since_ns: AtomicU64::new(0),
+            foreign,
         }
     }
 
@@ -492,17 +515,6 @@ struct MixJob {
     /// The generations of the entities of a scan that were confirmed when it began.
     before: Vec<u64>,
     state: Arc<MixState>,
-    /// Whether it removes all entities in the end, from a server that stays.
-    clears: bool,
-}
-
-impl Drop for MixJob {
-    fn drop(&mut self) {
-        if self.clears {
-            // A server that has ended has no entities, and nobody is left to be told of another error.
-            let _ = self.client.clear(2 * self.state.loaded);
-        }
-    }
 }
 
 /// A thread with its client; threads are as many as clients.
@@ -663,7 +675,7 @@ mod tests {
 
     #[test]
     fn an_entity_is_as_old_as_its_last_write_and_no_younger_than_the_one_under_way() {
-        let state = MixState::new(3, 1);
+        let state = MixState::new(3, 1, None);
         let mut contents = Contents::new(64, 1, 1);
         let generation = FIRST_GENERATION + 4;
         state.confirm(2, generation);
@@ -693,7 +705,7 @@ mod tests {
 
     #[test]
     fn inserted_entities_are_read_once_those_before_them_are_there() {
-        let state = MixState::new(2, 1);
+        let state = MixState::new(2, 1, None);
         let newest = || {
             state.advance();
             state.newest.load(std::sync::atomic::Ordering::Acquire)
@@ -706,7 +718,7 @@ mod tests {
 
     #[test]
     fn clients_wait_together_from_the_last_one_to_the_first() {
-        let state = MixState::new(2, 2);
+        let state = MixState::new(2, 2, None);
         state.wait();
         assert_eq!(state.answered(u64::MAX), 0, "the other did not wait");
         state.wait();

@@ -11,8 +11,10 @@ use plumb_model::Ready;
 use plumb_protocol::{Failure, Held, Start, StartError};
 use plumb_workload_ends::cpu_time;
 use plumb_workload_kit::installed_server::{InstalledServer, OWNER, ServerKind};
+use plumb_workload_kit::processes::descendants;
 
 use crate::engine::{Durability, EngineKind};
+use crate::key_space::KeySpace;
 
 /// The endpoints of a server that plumb started: its port, and its process, by the name that all servers have for it.
 const PORT: &str = "port";
@@ -44,6 +46,8 @@ pub(super) struct ServerAddress {
     pub(super) database: Option<String>,
     /// The process of a server that plumb started.
     process: Option<u32>,
+    /// The keys that this process has there.
+    pub(super) keys: KeySpace,
 }
 
 /// As a URL without user and password.
@@ -54,15 +58,21 @@ impl fmt::Display for ServerAddress {
 }
 
 impl ServerAddress {
-    /// The server that `url` names, or the one that plumb started.
+    /// The server that `url` names, or the one that plumb started; None if the engine is built in.
     ///
     /// # Errors
     /// If the URL is none of this engine.
-    pub(super) fn of(start: &Start, kind: EngineKind) -> Result<Self, StartError> {
+    pub(super) fn of(start: &Start, kind: EngineKind) -> Result<Option<Self>, StartError> {
         let url = start.text("url");
-        if !url.is_empty() {
-            return Self::read(url, kind);
+        match (url.is_empty(), kind.is_embedded()) {
+            (true, true) => Ok(None),
+            (true, false) => Self::started(start, kind).map(Some),
+            (false, _) => Self::read(url, kind).map(Some),
         }
+    }
+
+    /// The server that plumb started.
+    fn started(start: &Start, kind: EngineKind) -> Result<Self, StartError> {
         let number = |name: &str| {
             start
                 .endpoints
@@ -82,6 +92,7 @@ impl ServerAddress {
                 .transpose()?,
             database: None,
             process: Some(number(PROCESS)?),
+            keys: KeySpace::fresh()?,
         })
     }
 
@@ -134,6 +145,7 @@ impl ServerAddress {
             password: given(password),
             database: given(Some(database)),
             process: None,
+            keys: KeySpace::fresh()?,
         })
     }
 
@@ -142,9 +154,10 @@ impl ServerAddress {
         self.process.is_some()
     }
 
-    /// The process of a server that plumb started.
-    pub(super) fn process(&self) -> Option<u32> {
-        self.process
+    /// The processes of a server that plumb started, its first one in front: PostgreSQL has one per client.
+    pub(super) fn processes(&self) -> Vec<u32> {
+        let first = self.process.into_iter();
+        first.flat_map(|process| [vec![process], descendants(process)].concat()).collect()
     }
 
     /// Connects to it.

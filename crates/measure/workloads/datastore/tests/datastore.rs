@@ -2,7 +2,7 @@
 #![expect(clippy::unwrap_used, reason = "helpers of tests fail the test")]
 
 use std::fs;
-use std::io::{Read, Write};
+use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
 use std::path::Path;
 use std::process::Command;
@@ -172,16 +172,27 @@ fn to_redis(point: &TestPoint, command: &str) {
     assert_eq!(&answer, b"+OK", "{command}");
 }
 
+/// The only key that the Redis server of a point has.
+fn only_key(point: &TestPoint) -> String {
+    let port = &point.start.endpoints["port"];
+    let stream = TcpStream::connect(format!("127.0.0.1:{port}")).unwrap();
+    (&stream).write_all(b"RANDOMKEY\r\n").unwrap();
+    BufReader::new(stream).lines().nth(1).unwrap().unwrap()
+}
+
 #[test]
 fn entities_that_are_lost_or_altered_behind_our_back_are_named() {
     let folder = tempfile::tempdir().unwrap();
     let settings = [("engine", "redis"), ("mix", "c"), ("entities", "1"), ("bytes", "16")];
-    let altered = ["FLUSHALL", "SET plumb:entity:1 other"];
-    for (command, what) in altered.into_iter().zip(["is missing", "differs"]) {
+    for what in ["is missing", "differs"] {
         let point = mixed(folder.path(), &settings);
         let mut started = point.started();
         assert_eq!(samples(&mut started, &[10]).iterations, [10]);
-        to_redis(&point, command);
+        let command = match what {
+            "differs" => format!("SET {} other", only_key(&point)),
+            _ => "FLUSHALL".to_owned(),
+        };
+        to_redis(&point, &command);
         let failure = take(started.instance.as_mut(), &[10]).unwrap_err().0;
         let wanted = format!("datastore.mix: read: entity 1 {what}");
         assert!(failure.starts_with(&wanted), "{failure}");
@@ -215,6 +226,53 @@ fn a_server_that_ends_is_reported_and_one_that_wants_a_password_is_refused_witho
     let failure = take(started.instance.as_mut(), &[10]).unwrap_err().0;
     assert!(failure.starts_with("datastore.mix: read: "), "{failure}");
     point.clean();
+}
+
+/// How many keys the Redis server of a point has.
+fn count_keys(point: &TestPoint) -> String {
+    let port = &point.start.endpoints["port"];
+    let stream = TcpStream::connect(format!("127.0.0.1:{port}")).unwrap();
+    (&stream).write_all(b"DBSIZE\r\n").unwrap();
+    BufReader::new(stream).lines().next().unwrap().unwrap()
+}
+
+#[test]
+fn two_processes_share_a_server_and_leave_nothing_there() {
+    let folder = tempfile::tempdir().unwrap();
+    let server = mixed(folder.path(), &[("engine", "redis")]);
+    let url = format!("redis://127.0.0.1:{}", server.start.endpoints["port"]);
+    let settings = [("engine", "redis"), ("entities", "50"), ("url", url.as_str())];
+    let mut first = mixed(folder.path(), &settings).started();
+    let mut second = mixed(folder.path(), &settings).started();
+    assert_eq!(count_keys(&server), ":100");
+    take(first.instance.as_mut(), &[100]).unwrap();
+    take(second.instance.as_mut(), &[100]).unwrap();
+    drop(first);
+    take(second.instance.as_mut(), &[100]).unwrap();
+    assert_eq!(count_keys(&server), ":50");
+    to_redis(&server, "FLUSHALL");
+    assert!(take(second.instance.as_mut(), &[100]).is_err());
+    drop(second);
+    assert_eq!(count_keys(&server), ":0");
+    let settings = [&settings[..], &[("durability", "none")]].concat();
+    let point = TestPoint::new(ALL, "datastore.batch", &settings).in_folder(folder.path());
+    let mut batch = point.started();
+    take(batch.instance.as_mut(), &[1]).unwrap();
+    to_redis(&server, "CONFIG SET maxmemory 1");
+    assert!(take(batch.instance.as_mut(), &[1]).is_err());
+    assert_eq!(count_keys(&server), ":0");
+}
+
+#[test]
+fn entities_fit_into_the_memory_of_a_server() {
+    let folder = tempfile::tempdir().unwrap();
+    for (engine, wanted) in [("redis", "half of the memory"), ("memcached", "memcached's limit")] {
+        let settings = [("engine", engine), ("entities", "5000000"), ("bytes", "1024")];
+        let mut point = mixed(folder.path(), &settings);
+        point.start.facts.memory_bytes = if engine == "redis" { 1 << 30 } else { 1 << 40 };
+        let (why, fix) = unsupported(engine, point.try_start());
+        assert!(why.contains(wanted) && fix.contains("set entities="), "{why}; {fix}");
+    }
 }
 
 /// Milliseconds that one operation in a thousand exceeds while the server stands still for a tenth of each second.

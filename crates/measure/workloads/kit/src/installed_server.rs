@@ -3,7 +3,7 @@
 
 use std::fs::{self, File, OpenOptions};
 use std::io::Write;
-use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
+use std::net::{Ipv4Addr, TcpListener};
 use std::os::unix::fs::{OpenOptionsExt, PermissionsExt, chown};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -15,8 +15,9 @@ use rustix::rand::{GetRandomFlags, getrandom};
 
 use crate::ended;
 use crate::folder::Folder;
+use crate::listening::{Transport, listens};
 use crate::loopback;
-use crate::processes::{die_with_parent, kill_descendants, unprivileged, without_privileges};
+use crate::processes::{die_with_parent, kill_tree, unprivileged, without_privileges};
 use crate::tool::{last_line, program};
 
 /// The user of the servers that want a login.
@@ -31,8 +32,8 @@ const DATA: &str = "data";
 const PASSWORD: &str = "password";
 /// Where Debian has the versions of PostgreSQL, which are not on the path, because several may be installed.
 const POSTGRESQL_VERSIONS: &str = "/usr/lib/postgresql";
-/// Memory that memcached may use at most; it takes it as it needs it.
-const MEMCACHED_MIB: &str = "1024";
+/// Memory that memcached may use at most, in bytes; it takes it as it needs it.
+pub const MEMCACHED_BYTES: u64 = 1 << 30;
 
 /// A kind of server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -153,7 +154,6 @@ impl InstalledServer {
             .spawn()
             .map_err(|error| Failure::io(format!("starting {}", program.display()), &error))?;
         let mut server = Self { child, port, folder };
-        let address = SocketAddr::from((Ipv4Addr::LOCALHOST, port));
         let deadline = Instant::now() + READY;
         while Instant::now() < deadline {
             let has_ended = matches!(server.child.try_wait(), Ok(Some(_)));
@@ -173,7 +173,10 @@ impl InstalledServer {
             let is_ready = match kind {
                 ServerKind::Postgresql => text.contains("ready to accept connections"),
                 ServerKind::Etcd => text.contains("ready to serve client requests"),
-                _ => TcpStream::connect(address).is_ok(),
+                // Another program may have taken the port.
+                ServerKind::Redis { .. } | ServerKind::Memcached => {
+                    listens(server.child.id(), Transport::Tcp, port)
+                }
             };
             if is_ready {
                 if kind == ServerKind::Postgresql {
@@ -183,7 +186,13 @@ impl InstalledServer {
             }
             sleep(Duration::from_millis(2));
         }
-        Err(StartError::Failed(format!("{} did not start listening in time", program.display())))
+        let text = server.log();
+        let said = last_line(&text).unwrap_or("it printed no message");
+        Err(StartError::Failed(format!(
+            "{} did not start listening within {} s: {said}",
+            program.display(),
+            READY.as_secs()
+        )))
     }
 
     /// The port of the loopback on which it listens.
@@ -224,10 +233,7 @@ impl InstalledServer {
 
 impl Drop for InstalledServer {
     fn drop(&mut self) {
-        kill_descendants(self.child.id());
-        // Both fail only if it has ended already.
-        self.child.kill().ok();
-        self.child.wait().ok();
+        kill_tree(&mut self.child);
     }
 }
 
@@ -238,6 +244,7 @@ fn arguments(kind: ServerKind, port: u16) -> Result<Vec<String>, Failure> {
     let peers = format!("http://127.0.0.1:{}", free_port()?);
     let members = format!("default={peers}");
     let port = port.to_string();
+    let mebibytes = (MEMCACHED_BYTES >> 20).to_string();
     let words = match kind {
         // Dynamic shared memory in files below the data goes with them, also after kill -9.
         ServerKind::Postgresql => vec![
@@ -294,7 +301,7 @@ fn arguments(kind: ServerKind, port: u16) -> Result<Vec<String>, Failure> {
         // -M: it refuses entities that do not fit instead of forgetting others. -I: items of a mebibyte have a head, so
         // they need a limit of two.
         ServerKind::Memcached => {
-            vec!["-l", "127.0.0.1", "-p", &port, "-U", "0", "-m", MEMCACHED_MIB, "-M", "-I", "2m"]
+            vec!["-l", "127.0.0.1", "-p", &port, "-U", "0", "-m", &mebibytes, "-M", "-I", "2m"]
         }
     };
     Ok(words.into_iter().map(str::to_owned).collect())

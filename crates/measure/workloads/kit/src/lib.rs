@@ -15,6 +15,7 @@ pub mod keys;
 mod library_functions;
 pub mod limits;
 pub mod link;
+pub mod listening;
 pub mod loop_device;
 pub mod loopback;
 pub mod mapping;

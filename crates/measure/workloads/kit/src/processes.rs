@@ -4,7 +4,7 @@
 use std::fs::{self, File};
 use std::io;
 use std::os::unix::process::CommandExt;
-use std::process::Command;
+use std::process::{Child, Command};
 
 use plumb_protocol::Failure;
 use rustix::fs::fchown;
@@ -63,6 +63,16 @@ pub fn cpu_ns(pid: u32) -> u64 {
     schedstat.split_whitespace().next().and_then(|first| first.parse().ok()).unwrap_or(0)
 }
 
+/// Resident memory of a process in bytes, in which a page that several processes share counts in parts (`Pss` of
+/// proc_pid_smaps(5)). None if the kernel does not report it.
+#[must_use]
+pub fn proportional_memory(pid: u32) -> Option<u64> {
+    let rollup = fs::read_to_string(format!("/proc/{pid}/smaps_rollup")).ok()?;
+    let line = rollup.lines().find_map(|line| line.strip_prefix("Pss:"))?;
+    let kibibytes: u64 = line.trim().strip_suffix(" kB")?.trim().parse().ok()?;
+    Some(kibibytes << 10)
+}
+
 /// Resident memory of a process at its highest, in bytes, by its id or `self`; 0 if it is gone.
 #[must_use]
 pub fn peak_memory(process: &str) -> u64 {
@@ -72,13 +82,18 @@ pub fn peak_memory(process: &str) -> u64 {
     kibibytes.map_or(0, |kibibytes: u64| kibibytes << 10)
 }
 
-/// Ends everything that a process started, at once.
-pub fn kill_descendants(pid: u32) {
-    for pid in descendants(pid) {
+/// Ends a child with everything that it started, and waits for the child.
+pub fn kill_tree(child: &mut Child) {
+    // Listed before: they have another parent afterwards. The child goes first, so that it cannot replace those that end.
+    let others = descendants(child.id());
+    // Both fail only if it has ended already.
+    child.kill().ok();
+    for pid in others {
         let pid = i32::try_from(pid).ok().and_then(Pid::from_raw);
         // The process was a descendant of our child a moment ago; it may have ended since.
         let _ = pid.map(|pid| kill_process(pid, Signal::KILL));
     }
+    child.wait().ok();
 }
 
 /// Has the kernel end the program when the thread that starts it ends.
@@ -123,7 +138,9 @@ pub fn without_privileges(command: &mut Command, folder: File) -> Result<(), Fai
 
 #[cfg(test)]
 mod tests {
-    use super::{descendants, kill_descendants, line_up_to, peak_memory, without_privileges};
+    use super::{
+        descendants, kill_tree, line_up_to, peak_memory, proportional_memory, without_privileges,
+    };
     use std::fs::File;
     use std::process::{Command, id};
 
@@ -144,6 +161,8 @@ mod tests {
     fn memory_is_that_of_a_process() {
         assert!(peak_memory("self") > 1 << 20);
         assert_eq!(peak_memory("0"), 0);
+        assert!(proportional_memory(id()).unwrap() <= peak_memory("self"));
+        assert_eq!(proportional_memory(0), None);
     }
 
     #[test]
@@ -159,7 +178,10 @@ mod tests {
         assert_eq!(line_up_to(grandchildren[0], id()), [grandchildren[0], child.id()]);
         assert_eq!(line_up_to(grandchildren[0], child.id()), grandchildren);
         assert!(line_up_to(child.id(), u32::MAX).is_empty());
-        kill_descendants(child.id());
-        child.wait().unwrap();
+        kill_tree(&mut child);
+        // Its new parent has it for a moment.
+        while line_up_to(grandchildren[0], 1) != Vec::<u32>::new() {
+            std::thread::yield_now();
+        }
     }
 }

@@ -3,7 +3,7 @@
 use base64ct::{Base64, Encoding};
 use plumb_protocol::StartError;
 
-use crate::client::{EachEntity, MixClient, OpenedClients};
+use crate::client::{EachEntity, MixClient, OpenedClients, while_clearing};
 use crate::engine::PhaseError;
 use crate::engines::connection::Connection;
 use crate::engines::etcd::{connect, delete, field, put, range, receive, unexpected};
@@ -31,7 +31,21 @@ pub(super) fn open(
         version = found;
         clients.push(Box::new(EtcdClient { connection, entity: Vec::new() }));
     }
-    Ok(OpenedClients { clients, component: "etcd", version, processes: Vec::new() })
+    Ok(OpenedClients { clients, component: "etcd", version })
+}
+
+/// Removes all entities.
+///
+/// # Errors
+/// If the server can't be reached, or refuses.
+pub(super) fn clear(server: &ServerAddress) -> Result<(), StartError> {
+    let (mut connection, _) = connect(server, 0)?;
+    let first = connection.keys.key(0);
+    let end = connection.keys.end();
+    connection.requests.clear();
+    delete(&mut connection.requests, &first, Some(&end));
+    connection.send().map_err(PhaseError::from).map_err(while_clearing)?;
+    Ok(receive(&mut connection).map_err(while_clearing)?)
 }
 
 /// Decodes a body; its room is reused.
@@ -56,7 +70,8 @@ impl EtcdClient {
 impl MixClient for EtcdClient {
     fn read(&mut self, key: u64, found: &mut Vec<u8>) -> Result<bool, PhaseError> {
         self.connection.requests.clear();
-        range(&mut self.connection.requests, key, None);
+        let key = self.connection.keys.key(key);
+        range(&mut self.connection.requests, &key, None);
         self.ask()?;
         match field(&self.connection.body, "value") {
             None => Ok(false),
@@ -66,13 +81,16 @@ impl MixClient for EtcdClient {
 
     fn write(&mut self, key: u64, body: &[u8]) -> Result<(), PhaseError> {
         self.connection.requests.clear();
-        put(&mut self.connection.requests, key, body, None);
+        let key = self.connection.keys.key(key);
+        put(&mut self.connection.requests, &key, body, None);
         self.ask()
     }
 
     fn scan(&mut self, from: u64, count: u64, each: &mut EachEntity<'_>) -> Result<(), PhaseError> {
         self.connection.requests.clear();
-        range(&mut self.connection.requests, from, Some(count));
+        let from = self.connection.keys.key(from);
+        let end = self.connection.keys.end();
+        range(&mut self.connection.requests, &from, Some((&end, count)));
         self.ask()?;
         // Each entity is an object without others in it.
         for object in self.connection.body.split(|byte| *byte == b'}') {
@@ -88,11 +106,5 @@ impl MixClient for EtcdClient {
             each(number, &self.entity)?;
         }
         Ok(())
-    }
-
-    fn clear(&mut self, _: u64) -> Result<(), PhaseError> {
-        self.connection.requests.clear();
-        delete(&mut self.connection.requests, 0, true);
-        self.ask()
     }
 }

@@ -1,13 +1,11 @@
 //! memcached with a connection for each thread.
 
-use std::io::Write;
-
 use plumb_protocol::StartError;
 
-use crate::client::{EachEntity, MixClient, OpenedClients, no_scans};
+use crate::client::{EachEntity, MixClient, OpenedClients, no_scans, while_clearing};
 use crate::engine::PhaseError;
 use crate::engines::connection::{Connection, number, unexpected};
-use crate::engines::memcached::version;
+use crate::engines::memcached::{put_line, put_stored, version};
 use crate::server::ServerAddress;
 
 struct MemcachedClient(Connection);
@@ -29,19 +27,37 @@ pub(super) fn open(
     let clients = connections
         .into_iter()
         .map(|connection| Box::new(MemcachedClient(connection)) as Box<dyn MixClient>);
-    Ok(OpenedClients {
-        clients: clients.collect(),
-        component: "memcached",
-        version,
-        processes: Vec::new(),
-    })
+    Ok(OpenedClients { clients: clients.collect(), component: "memcached", version })
+}
+
+/// Removes entities up to this key.
+///
+/// # Errors
+/// If the server can't be reached, or refuses.
+pub(super) fn clear(server: &ServerAddress, entities: u64) -> Result<(), StartError> {
+    let mut client = MemcachedClient(Connection::open(server, 0)?);
+    for key in 1..=entities {
+        client.delete(key).map_err(while_clearing)?;
+    }
+    Ok(())
+}
+
+impl MemcachedClient {
+    fn delete(&mut self, key: u64) -> Result<(), PhaseError> {
+        self.0.requests.clear();
+        put_line(&mut self.0.requests, "delete", &self.0.keys.key(key));
+        self.0.send()?;
+        match self.0.line()? {
+            b"DELETED" | b"NOT_FOUND" => Ok(()),
+            line => Err(unexpected(line)),
+        }
+    }
 }
 
 impl MixClient for MemcachedClient {
     fn read(&mut self, key: u64, found: &mut Vec<u8>) -> Result<bool, PhaseError> {
         self.0.requests.clear();
-        // Writing to memory can't fail.
-        let _ = write!(self.0.requests, "get plumb:entity:{key}\r\n");
+        put_line(&mut self.0.requests, "get", &self.0.keys.key(key));
         self.0.send()?;
         found.clear();
         let line = self.0.line()?;
@@ -62,9 +78,7 @@ impl MixClient for MemcachedClient {
 
     fn write(&mut self, key: u64, body: &[u8]) -> Result<(), PhaseError> {
         self.0.requests.clear();
-        let _ = write!(self.0.requests, "set plumb:entity:{key} 0 0 {}\r\n", body.len());
-        self.0.requests.extend_from_slice(body);
-        self.0.requests.extend_from_slice(b"\r\n");
+        put_stored(&mut self.0.requests, "set", &self.0.keys.key(key), body);
         self.0.send()?;
         match self.0.line()? {
             b"STORED" => Ok(()),
@@ -74,18 +88,5 @@ impl MixClient for MemcachedClient {
 
     fn scan(&mut self, _: u64, _: u64, _: &mut EachEntity<'_>) -> Result<(), PhaseError> {
         Err(no_scans("memcached"))
-    }
-
-    fn clear(&mut self, entities: u64) -> Result<(), PhaseError> {
-        for key in 1..=entities {
-            self.0.requests.clear();
-            let _ = write!(self.0.requests, "delete plumb:entity:{key}\r\n");
-            self.0.send()?;
-            match self.0.line()? {
-                b"DELETED" | b"NOT_FOUND" => {}
-                line => return Err(unexpected(line)),
-            }
-        }
-        Ok(())
     }
 }

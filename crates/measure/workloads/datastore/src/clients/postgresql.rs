@@ -56,11 +56,9 @@ pub(super) fn open(
     let name = fresh_table(&mut first.connection)?;
     let table = Arc::new(SharedTable { server: server.clone(), name });
     let version = first.version;
-    let mut processes = vec![first.process];
     let mut connections = vec![first.connection];
     for _ in 1..count {
         let session = connect(server, body_bytes)?;
-        processes.push(session.process);
         connections.push(session.connection);
     }
     let mut clients: Vec<Box<dyn MixClient>> = Vec::new();
@@ -69,7 +67,7 @@ pub(super) fn open(
         set_durability(&mut connection, durability)?;
         clients.push(Box::new(PostgresqlClient { connection, _table: Arc::clone(&table) }));
     }
-    Ok(OpenedClients { clients, component: "postgresql", version, processes })
+    Ok(OpenedClients { clients, component: "postgresql", version })
 }
 
 impl PostgresqlClient {

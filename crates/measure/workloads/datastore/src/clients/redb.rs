@@ -45,12 +45,7 @@ pub(super) fn open(
     let shared = Arc::new(SharedDatabase { database, _file: file, durability });
     let clients =
         (0..count).map(|_| Box::new(RedbClient(Arc::clone(&shared))) as Box<dyn MixClient>);
-    Ok(OpenedClients {
-        clients: clients.collect(),
-        component: "redb",
-        version: VERSION.to_owned(),
-        processes: Vec::new(),
-    })
+    Ok(OpenedClients { clients: clients.collect(), component: "redb", version: VERSION.to_owned() })
 }
 
 impl SharedDatabase {

@@ -2,10 +2,10 @@
 
 use plumb_protocol::StartError;
 
-use crate::client::{EachEntity, MixClient, OpenedClients, no_scans};
+use crate::client::{EachEntity, MixClient, OpenedClients, no_scans, while_clearing};
 use crate::engine::{Durability, PhaseError};
 use crate::engines::connection::{Connection, number, unexpected};
-use crate::engines::redis::{KeyText, check_durability, command, connect, version};
+use crate::engines::redis::{check_durability, command, connect, version};
 use crate::server::ServerAddress;
 
 struct RedisClient(Connection);
@@ -30,12 +30,19 @@ pub(super) fn open(
     let clients = connections
         .into_iter()
         .map(|connection| Box::new(RedisClient(connection)) as Box<dyn MixClient>);
-    Ok(OpenedClients {
-        clients: clients.collect(),
-        component: "redis",
-        version,
-        processes: Vec::new(),
-    })
+    Ok(OpenedClients { clients: clients.collect(), component: "redis", version })
+}
+
+/// Removes entities up to this key.
+///
+/// # Errors
+/// If the server can't be reached, or refuses.
+pub(super) fn clear(server: &ServerAddress, entities: u64) -> Result<(), StartError> {
+    let mut client = RedisClient(connect(server, 0)?);
+    for key in 1..=entities {
+        client.delete(key).map_err(while_clearing)?;
+    }
+    Ok(())
 }
 
 impl RedisClient {
@@ -44,11 +51,19 @@ impl RedisClient {
         command(&mut self.0.requests, words);
         Ok(self.0.send()?)
     }
+
+    fn delete(&mut self, key: u64) -> Result<(), PhaseError> {
+        let key = self.0.keys.key(key);
+        self.send(&[b"DEL", key.as_bytes()])?;
+        let line = self.0.line()?;
+        if line.starts_with(b":") { Ok(()) } else { Err(unexpected(line)) }
+    }
 }
 
 impl MixClient for RedisClient {
     fn read(&mut self, key: u64, found: &mut Vec<u8>) -> Result<bool, PhaseError> {
-        self.send(&[b"GET", KeyText::of(key).as_bytes()])?;
+        let key = self.0.keys.key(key);
+        self.send(&[b"GET", key.as_bytes()])?;
         found.clear();
         match self.0.line()? {
             b"$-1" => Ok(false),
@@ -62,7 +77,8 @@ impl MixClient for RedisClient {
     }
 
     fn write(&mut self, key: u64, body: &[u8]) -> Result<(), PhaseError> {
-        self.send(&[b"SET", KeyText::of(key).as_bytes(), body])?;
+        let key = self.0.keys.key(key);
+        self.send(&[b"SET", key.as_bytes(), body])?;
         match self.0.line()? {
             b"+OK" => Ok(()),
             line => Err(unexpected(line)),
@@ -71,16 +87,5 @@ impl MixClient for RedisClient {
 
     fn scan(&mut self, _: u64, _: u64, _: &mut EachEntity<'_>) -> Result<(), PhaseError> {
         Err(no_scans("redis"))
-    }
-
-    fn clear(&mut self, entities: u64) -> Result<(), PhaseError> {
-        for key in 1..=entities {
-            self.send(&[b"DEL", KeyText::of(key).as_bytes()])?;
-            let line = self.0.line()?;
-            if !line.starts_with(b":") {
-                return Err(unexpected(line));
-            }
-        }
-        Ok(())
     }
 }

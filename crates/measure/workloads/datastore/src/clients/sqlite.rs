@@ -33,29 +33,31 @@ pub(super) fn open(
     let file = Arc::new(FreshFile::create(dir)?);
     let mut clients: Vec<Box<dyn MixClient>> = Vec::new();
     for number in 0..count {
-        let connection =
-            connect(&file, durability, number == 0).map_err(|error| while_opening(error.into()))?;
+        let connection = connect(&file, durability, number == 0).map_err(while_opening)?;
         clients.push(Box::new(SqliteClient { connection, _file: Arc::clone(&file) }));
     }
-    Ok(OpenedClients {
-        clients,
-        component: "sqlite",
-        version: rusqlite::version().to_owned(),
-        processes: Vec::new(),
-    })
+    Ok(OpenedClients { clients, component: "sqlite", version: rusqlite::version().to_owned() })
 }
 
 fn connect(
     file: &FreshFile,
     durability: Durability,
     is_first: bool,
-) -> rusqlite::Result<Connection> {
+) -> Result<Connection, PhaseError> {
     let connection = Connection::open(file.path())?;
     connection.busy_timeout(LOCKED)?;
     if is_first {
+        // The mode that SQLite has now; it stays with the file.
+        let mode: String =
+            connection.query_row("PRAGMA journal_mode = WAL", [], |row| row.get(0))?;
+        if mode != "wal" {
+            let why = format!(
+                "SQLite reports journal_mode={mode}, not wal: the filesystem lacks shared memory"
+            );
+            return Err(PhaseError::Engine(why));
+        }
         connection.execute_batch(
-            "PRAGMA journal_mode = WAL;
-             CREATE TABLE entity (key INTEGER PRIMARY KEY, body BLOB NOT NULL) STRICT;",
+            "CREATE TABLE entity (key INTEGER PRIMARY KEY, body BLOB NOT NULL) STRICT;",
         )?;
     }
     // With a write-ahead log, FULL syncs it at each commit.

@@ -10,7 +10,7 @@ use crate::engine::{
     CyclePhase, DIFFERENT, Durability, EngineKind, Entities, EntityEngine, MISSING, PhaseError,
     StartedEngine, THERE,
 };
-use crate::server;
+use crate::server::{self, ServerAddress};
 
 const BODY_BYTES: usize = 100;
 
@@ -29,8 +29,10 @@ impl TriedEngine {
         let mut start = start_in(folder.path(), kind, durability);
         let (ready, server) = server::prepare(&start).unwrap_or_else(|error| panic!("{error:?}"));
         start.endpoints = ready.endpoints;
+        let server_address = ServerAddress::of(&start, kind).unwrap();
         let StartedEngine { mut engine, version, .. } =
-            super::start(kind, &start, BODY_BYTES).unwrap_or_else(|error| panic!("{error:?}"));
+            super::start(kind, &start, server_address.as_ref(), BODY_BYTES)
+                .unwrap_or_else(|error| panic!("{error:?}"));
         assert!(!version.is_empty(), "{kind:?}");
         engine.set(durability).unwrap();
         Self { engine, contents: Contents::new(BODY_BYTES, 1, 1), _server: server, folder }

@@ -7,6 +7,7 @@ use std::time::Duration;
 use plumb_protocol::StartError;
 
 use crate::engine::{CyclePhase, Entities, PhaseError};
+use crate::key_space::KeySpace;
 use crate::server::ServerAddress;
 
 /// A server that is silent for so long is taken for dead. A sync of a busy disk takes seconds.
@@ -24,6 +25,7 @@ const LONGEST_REPLY: usize = 256 << 20;
 /// A connection with requests to be sent and replies that have come.
 pub(crate) struct Connection {
     stream: TcpStream,
+    pub(crate) keys: KeySpace,
     /// Requests to be sent together.
     pub(crate) requests: Vec<u8>,
     replies: Vec<u8>,
@@ -50,6 +52,7 @@ impl Connection {
         let window = (MOST_BYTES_UNDER_WAY / body_bytes.max(1)).clamp(1, MOST_UNDER_WAY);
         Ok(Self {
             stream,
+            keys: server.keys.clone(),
             requests: Vec::with_capacity(window * (body_bytes + 256)),
             replies: vec![0; BUFFER_BYTES],
             body: Vec::with_capacity(BUFFER_BYTES),
@@ -69,17 +72,17 @@ impl Connection {
         &mut self,
         phase: CyclePhase,
         entities: &mut Entities<'_>,
-        request: fn(&mut Vec<u8>, CyclePhase, i64, &[u8]),
+        request: fn(&mut Vec<u8>, &KeySpace, CyclePhase, i64, &[u8]),
         reply: fn(&mut Self, CyclePhase, i64, &[u8]) -> Result<(), PhaseError>,
     ) -> Result<(), PhaseError> {
         for keys in entities.keys(phase).chunks(self.window) {
             self.requests.clear();
             for &key in keys {
-                request(&mut self.requests, phase, key, entities.body(key));
+                request(&mut self.requests, &self.keys, phase, key, entities.sent(phase, key));
             }
             self.send()?;
             for &key in keys {
-                reply(self, phase, key, entities.body(key))?;
+                reply(self, phase, key, entities.expected(phase, key))?;
             }
         }
         Ok(())

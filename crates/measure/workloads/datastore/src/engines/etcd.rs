@@ -11,10 +11,8 @@ use crate::engine::{
     CyclePhase, DIFFERENT, Durability, Entities, EntityEngine, PhaseError, StartedEngine, THERE,
     changed,
 };
+use crate::key_space::{KeySpace, KeyText};
 use crate::server::ServerAddress;
-
-/// How keys begin; behind that they have digits of equal length, so that they sort as their numbers do.
-const PREFIX: &str = "plumb:entity:";
 
 struct EtcdEngine {
     connection: Connection,
@@ -79,16 +77,6 @@ fn post(requests: &mut Vec<u8>, path: &str, fill: impl FnOnce(&mut Vec<u8>)) {
     let _ = write!(&mut requests[place..place + 10], "{length:010}");
 }
 
-/// Appends the base64 of a key, in quotes.
-fn put_key(out: &mut Vec<u8>, key: u64) {
-    let mut text = [0; 40];
-    let mut rest = &mut text[..];
-    // A key has at most 20 digits.
-    let _ = write!(rest, "{PREFIX}{key:020}");
-    let length = 40 - rest.len();
-    put_base64(out, &text[..length]);
-}
-
 /// Appends base64 in quotes.
 fn put_base64(out: &mut Vec<u8>, bytes: &[u8]) {
     out.push(b'"');
@@ -100,11 +88,11 @@ fn put_base64(out: &mut Vec<u8>, bytes: &[u8]) {
 }
 
 /// Appends a request to write an entity whose version compares so with 0; to write it in any case without a comparison.
-pub(crate) fn put(requests: &mut Vec<u8>, key: u64, body: &[u8], compare: Option<&str>) {
+pub(crate) fn put(requests: &mut Vec<u8>, key: &KeyText, body: &[u8], compare: Option<&str>) {
     let Some(compare) = compare else {
         post(requests, "put", |out| {
             out.extend_from_slice(b"{\"key\":");
-            put_key(out, key);
+            put_base64(out, key.as_bytes());
             out.extend_from_slice(b",\"value\":");
             put_base64(out, body);
             out.push(b'}');
@@ -117,37 +105,37 @@ pub(crate) fn put(requests: &mut Vec<u8>, key: u64, body: &[u8], compare: Option
         );
         out.extend_from_slice(compare.as_bytes());
         out.extend_from_slice(b"\",\"key\":");
-        put_key(out, key);
+        put_base64(out, key.as_bytes());
         out.extend_from_slice(b"}],\"success\":[{\"requestPut\":{\"key\":");
-        put_key(out, key);
+        put_base64(out, key.as_bytes());
         out.extend_from_slice(b",\"value\":");
         put_base64(out, body);
         out.extend_from_slice(b"}}]}");
     });
 }
 
-/// Appends a request to read an entity, or several from its key on in the order of their keys.
-pub(crate) fn range(requests: &mut Vec<u8>, key: u64, limit: Option<u64>) {
+/// Appends a request to read an entity, or several from its key on in the order of their keys, up to this end.
+pub(crate) fn range(requests: &mut Vec<u8>, key: &KeyText, several: Option<(&KeyText, u64)>) {
     post(requests, "range", |out| {
         out.extend_from_slice(b"{\"key\":");
-        put_key(out, key);
-        if let Some(limit) = limit {
+        put_base64(out, key.as_bytes());
+        if let Some((end, limit)) = several {
             out.extend_from_slice(b",\"range_end\":");
-            put_key(out, u64::MAX);
+            put_base64(out, end.as_bytes());
             let _ = write!(out, ",\"limit\":\"{limit}\"");
         }
         out.push(b'}');
     });
 }
 
-/// Appends a request to delete an entity, or all from its key on.
-pub(crate) fn delete(requests: &mut Vec<u8>, key: u64, all: bool) {
+/// Appends a request to delete an entity, or all from its key on, up to this end.
+pub(crate) fn delete(requests: &mut Vec<u8>, key: &KeyText, end: Option<&KeyText>) {
     post(requests, "deleterange", |out| {
         out.extend_from_slice(b"{\"key\":");
-        put_key(out, key);
-        if all {
+        put_base64(out, key.as_bytes());
+        if let Some(end) = end {
             out.extend_from_slice(b",\"range_end\":");
-            put_key(out, u64::MAX);
+            put_base64(out, end.as_bytes());
         }
         out.push(b'}');
     });
@@ -215,13 +203,13 @@ pub(crate) fn unexpected(connection: &Connection) -> PhaseError {
     PhaseError::Engine(format!("the server answers `{}`", text.trim()))
 }
 
-fn request(requests: &mut Vec<u8>, phase: CyclePhase, key: i64, body: &[u8]) {
-    let key = key.cast_unsigned();
+fn request(requests: &mut Vec<u8>, keys: &KeySpace, phase: CyclePhase, key: i64, body: &[u8]) {
+    let key = &keys.key(key.cast_unsigned());
     match phase {
         CyclePhase::Add => put(requests, key, body, Some("EQUAL")),
         CyclePhase::Get => range(requests, key, None),
         CyclePhase::Update => put(requests, key, body, Some("GREATER")),
-        CyclePhase::Delete => delete(requests, key, false),
+        CyclePhase::Delete => delete(requests, key, None),
     }
 }
 
@@ -251,10 +239,11 @@ fn reply(
     }
 }
 
-/// Whether there is no entity from key 0 on.
+/// Whether no entity is there.
 fn is_empty(connection: &mut Connection) -> Result<bool, PhaseError> {
     connection.requests.clear();
-    range(&mut connection.requests, 0, Some(1));
+    let first = connection.keys.key(0);
+    range(&mut connection.requests, &first, Some((&connection.keys.end(), 1)));
     connection.send()?;
     receive(connection)?;
     Ok(field(&connection.body, "value").is_none())
@@ -281,7 +270,7 @@ impl EntityEngine for EtcdEngine {
 
 #[cfg(test)]
 mod tests {
-    use super::{field, post, put_key, succeeded};
+    use super::{field, post, succeeded};
 
     #[test]
     fn requests_have_the_length_of_their_json() {
@@ -289,17 +278,6 @@ mod tests {
         post(&mut requests, "range", |out| out.extend_from_slice(b"{}"));
         let text = String::from_utf8(requests).unwrap();
         assert!(text.ends_with("Content-Length: 0000000002\r\n\r\n{}"), "{text}");
-    }
-
-    #[test]
-    fn keys_sort_as_their_numbers() {
-        let encoded = |key: u64| {
-            let mut out = Vec::new();
-            put_key(&mut out, key);
-            out
-        };
-        assert_eq!(encoded(7), b"\"cGx1bWI6ZW50aXR5OjAwMDAwMDAwMDAwMDAwMDAwMDA3\"");
-        assert_eq!(encoded(u64::MAX).len(), encoded(0).len());
     }
 
     #[test]

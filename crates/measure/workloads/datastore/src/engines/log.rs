@@ -117,16 +117,17 @@ impl EntityEngine for LogEngine {
 
     fn phase(&mut self, phase: CyclePhase, entities: &mut Entities<'_>) -> Result<(), PhaseError> {
         for &key in entities.keys(phase) {
-            let body = entities.body(key);
             match phase {
-                CyclePhase::Get => self.get(key, body)?,
+                CyclePhase::Get => self.get(key, entities.body(key))?,
                 CyclePhase::Add if self.index.contains_key(&key) => {
                     return Err(PhaseError::Entity(key, THERE));
                 }
                 CyclePhase::Update | CyclePhase::Delete if !self.index.contains_key(&key) => {
                     return Err(PhaseError::Entity(key, MISSING));
                 }
-                CyclePhase::Add | CyclePhase::Update => self.append(key, Some(body))?,
+                CyclePhase::Add | CyclePhase::Update => {
+                    self.append(key, Some(entities.body(key)))?;
+                }
                 CyclePhase::Delete => self.append(key, None)?,
             }
         }

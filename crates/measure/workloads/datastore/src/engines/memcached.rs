@@ -9,6 +9,7 @@ use crate::engine::{
     CyclePhase, Durability, Entities, EntityEngine, PhaseError, StartedEngine, THERE, changed,
     compared,
 };
+use crate::key_space::{KeySpace, KeyText};
 use crate::server::ServerAddress;
 
 struct MemcachedEngine {
@@ -76,18 +77,30 @@ fn count_items(connection: &mut Connection) -> Result<usize, PhaseError> {
     }
 }
 
-fn request(requests: &mut Vec<u8>, phase: CyclePhase, key: i64, body: &[u8]) {
-    let verb = match phase {
-        CyclePhase::Add => "add",
-        CyclePhase::Update => "replace",
-        CyclePhase::Get | CyclePhase::Delete => {
-            let verb = if phase == CyclePhase::Get { "get" } else { "delete" };
-            // Writing to memory can't fail.
-            let _ = write!(requests, "{verb} plumb:entity:{key}\r\n");
-            return;
-        }
-    };
-    let _ = write!(requests, "{verb} plumb:entity:{key} 0 0 {}\r\n", body.len());
+fn request(requests: &mut Vec<u8>, keys: &KeySpace, phase: CyclePhase, key: i64, body: &[u8]) {
+    let key = keys.key(key.cast_unsigned());
+    match phase {
+        CyclePhase::Add => put_stored(requests, "add", &key, body),
+        CyclePhase::Update => put_stored(requests, "replace", &key, body),
+        CyclePhase::Get => put_line(requests, "get", &key),
+        CyclePhase::Delete => put_line(requests, "delete", &key),
+    }
+}
+
+/// Appends a command that has a key and no data.
+pub(crate) fn put_line(requests: &mut Vec<u8>, verb: &str, key: &KeyText) {
+    for part in [verb.as_bytes(), b" ", key.as_bytes(), b"\r\n"] {
+        requests.extend_from_slice(part);
+    }
+}
+
+/// Appends a command that stores data.
+pub(crate) fn put_stored(requests: &mut Vec<u8>, verb: &str, key: &KeyText, body: &[u8]) {
+    for part in [verb.as_bytes(), b" ", key.as_bytes()] {
+        requests.extend_from_slice(part);
+    }
+    // Writing to memory can't fail.
+    let _ = write!(requests, " 0 0 {}\r\n", body.len());
     requests.extend_from_slice(body);
     requests.extend_from_slice(b"\r\n");
 }
@@ -150,15 +163,19 @@ impl EntityEngine for MemcachedEngine {
 mod tests {
     use super::request;
     use crate::engine::CyclePhase;
+    use crate::key_space::KeySpace;
 
     #[test]
     fn requests_are_lines_and_data() {
         let mut requests = Vec::new();
+        let keys = KeySpace::fresh().unwrap();
         for phase in [CyclePhase::Add, CyclePhase::Get, CyclePhase::Update, CyclePhase::Delete] {
-            request(&mut requests, phase, 7, b"ab");
+            request(&mut requests, &keys, phase, 7, b"ab");
         }
-        let wanted = "add plumb:entity:7 0 0 2\r\nab\r\nget plumb:entity:7\r\n\
-                      replace plumb:entity:7 0 0 2\r\nab\r\ndelete plumb:entity:7\r\n";
+        let key = String::from_utf8(keys.key(7).as_bytes().to_vec()).unwrap();
+        let wanted = format!(
+            "add {key} 0 0 2\r\nab\r\nget {key}\r\nreplace {key} 0 0 2\r\nab\r\ndelete {key}\r\n"
+        );
         assert_eq!(String::from_utf8(requests).unwrap(), wanted);
     }
 }

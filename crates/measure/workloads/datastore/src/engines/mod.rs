@@ -19,24 +19,27 @@ use plumb_protocol::{Start, StartError};
 use crate::engine::{EngineKind, StartedEngine};
 use crate::server::ServerAddress;
 
-/// Starts an engine, or connects to its server. `body_bytes` is the size of an entity.
+/// Starts an engine, or connects to its server, which engines that are built in do not have. `body_bytes` is the size of
+/// an entity.
 ///
 /// # Errors
 /// Unsupported if it can't run here.
 pub(super) fn start(
     kind: EngineKind,
     start: &Start,
+    server: Option<&ServerAddress>,
     body_bytes: usize,
 ) -> Result<StartedEngine, StartError> {
     let dir = Path::new(&start.dir);
-    match kind {
-        EngineKind::Sqlite => sqlite::start(dir),
-        EngineKind::Redb => redb::start(dir),
-        EngineKind::Files => files::start(dir),
-        EngineKind::Log => log::start(dir),
-        EngineKind::Postgresql => postgresql::start(&ServerAddress::of(start, kind)?, body_bytes),
-        EngineKind::Etcd => etcd::start(&ServerAddress::of(start, kind)?, body_bytes),
-        EngineKind::Redis => redis::start(&ServerAddress::of(start, kind)?, body_bytes),
-        EngineKind::Memcached => memcached::start(&ServerAddress::of(start, kind)?, body_bytes),
+    match (kind, server) {
+        (EngineKind::Sqlite, _) => sqlite::start(dir),
+        (EngineKind::Redb, _) => redb::start(dir),
+        (EngineKind::Files, _) => files::start(dir),
+        (EngineKind::Log, _) => log::start(dir),
+        (EngineKind::Postgresql, Some(server)) => postgresql::start(server, body_bytes),
+        (EngineKind::Etcd, Some(server)) => etcd::start(server, body_bytes),
+        (EngineKind::Redis, Some(server)) => redis::start(server, body_bytes),
+        (EngineKind::Memcached, Some(server)) => memcached::start(server, body_bytes),
+        (_, None) => Err(StartError::Failed(format!("{} has no server", kind.name()))),
     }
 }

@@ -12,6 +12,7 @@ use crate::engine::{
     CyclePhase, Durability, Entities, EntityEngine, PhaseError, StartedEngine, THERE, changed,
     compared,
 };
+use crate::key_space::KeySpace;
 use crate::server::ServerAddress;
 
 /// The most rounds of SCRAM; PostgreSQL asks for 4096. A server that asks for more would keep plumb busy for minutes.
@@ -30,8 +31,6 @@ const STATEMENTS: [(&str, &str); 4] = [
 pub(crate) struct Session {
     pub(crate) connection: Connection,
     pub(crate) version: String,
-    /// The process that serves it.
-    pub(crate) process: u32,
 }
 
 struct PostgresqlEngine {
@@ -104,7 +103,7 @@ pub(crate) fn prepare(
 /// Unsupported if nobody answers there, or the server refuses the login.
 pub(crate) fn connect(server: &ServerAddress, body_bytes: usize) -> Result<Session, StartError> {
     let connection = Connection::open(server, body_bytes)?;
-    let mut session = Session { connection, version: "unknown".to_owned(), process: 0 };
+    let mut session = Session { connection, version: "unknown".to_owned() };
     log_in(&mut session, server).map_err(|error| {
         let Failure(why) = error.of_phase(&server.to_string(), "login");
         StartError::unsupported(why, "check `url`: postgresql://USER:PASSWORD@HOST:PORT/DATABASE")
@@ -182,10 +181,6 @@ fn log_in(session: &mut Session, server: &ServerAddress) -> Result<(), PhaseErro
                     let version = words.next().unwrap_or_default();
                     version.split(' ').next().unwrap_or_default().clone_into(&mut session.version);
                 }
-            }
-            b'K' => {
-                let process = payload.first_chunk().copied().unwrap_or_default();
-                session.process = u32::from_be_bytes(process);
             }
             b'E' => return Err(refusal(&payload)),
             b'Z' => return Ok(()),
@@ -434,7 +429,7 @@ fn unexpected(kind: u8) -> PhaseError {
     PhaseError::Engine(format!("the server sent an unexpected message `{}`", char::from(kind)))
 }
 
-fn request(requests: &mut Vec<u8>, phase: CyclePhase, key: i64, body: &[u8]) {
+fn request(requests: &mut Vec<u8>, _: &KeySpace, phase: CyclePhase, key: i64, body: &[u8]) {
     let key = key.to_be_bytes();
     match phase {
         CyclePhase::Add => execute(requests, "a", &[&key, body]),

@@ -98,13 +98,13 @@ impl EntityEngine for RedbEngine {
         if self.durability == Durability::Entity {
             for &key in keys {
                 self.write(self.durability, &mut |table| {
-                    change(table, phase, key, entities.body(key))
+                    change(table, phase, key, entities.sent(phase, key))
                 })?;
             }
             return Ok(());
         }
         self.write(self.durability, &mut |table| {
-            keys.iter().try_for_each(|&key| change(table, phase, key, entities.body(key)))
+            keys.iter().try_for_each(|&key| change(table, phase, key, entities.sent(phase, key)))
         })
     }
 

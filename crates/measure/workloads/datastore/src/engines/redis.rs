@@ -9,10 +9,8 @@ use crate::engine::{
     CyclePhase, Durability, Entities, EntityEngine, PhaseError, StartedEngine, THERE, changed,
     compared,
 };
+use crate::key_space::KeySpace;
 use crate::server::ServerAddress;
-
-/// How keys begin, so that those of other programs on the same server stay as they are.
-const PREFIX: &str = "plumb:entity:";
 
 struct RedisEngine {
     connection: Connection,
@@ -130,29 +128,8 @@ pub(crate) fn command(requests: &mut Vec<u8>, words: &[&[u8]]) {
     }
 }
 
-/// The key of an entity in the database, without allocation.
-pub(crate) struct KeyText {
-    bytes: [u8; 48],
-    length: usize,
-}
-
-impl KeyText {
-    pub(crate) fn of(key: u64) -> Self {
-        let mut bytes = [0; 48];
-        let mut rest = &mut bytes[..];
-        // A key has at most 20 digits.
-        let _ = write!(rest, "{PREFIX}{key}");
-        let left = rest.len();
-        Self { length: bytes.len() - left, bytes }
-    }
-
-    pub(crate) fn as_bytes(&self) -> &[u8] {
-        &self.bytes[..self.length]
-    }
-}
-
-fn request(requests: &mut Vec<u8>, phase: CyclePhase, key: i64, body: &[u8]) {
-    let key = KeyText::of(key.cast_unsigned());
+fn request(requests: &mut Vec<u8>, keys: &KeySpace, phase: CyclePhase, key: i64, body: &[u8]) {
+    let key = keys.key(key.cast_unsigned());
     match phase {
         CyclePhase::Add => command(requests, &[b"SET", key.as_bytes(), body, b"NX"]),
         CyclePhase::Get => command(requests, &[b"GET", key.as_bytes()]),
@@ -254,17 +231,20 @@ fn setting(connection: &mut Connection, name: &str) -> Result<String, PhaseError
 
 #[cfg(test)]
 mod tests {
-    use super::{KeyText, request};
+    use super::request;
     use crate::engine::CyclePhase;
+    use crate::key_space::KeySpace;
 
     #[test]
     fn requests_are_arrays_of_texts() {
         let mut requests = Vec::new();
-        request(&mut requests, CyclePhase::Add, 7, b"ab");
-        request(&mut requests, CyclePhase::Delete, 7, b"ab");
-        let wanted = "*4\r\n$3\r\nSET\r\n$14\r\nplumb:entity:7\r\n$2\r\nab\r\n$2\r\nNX\r\n\
-                      *2\r\n$3\r\nDEL\r\n$14\r\nplumb:entity:7\r\n";
+        let keys = KeySpace::fresh().unwrap();
+        request(&mut requests, &keys, CyclePhase::Add, 7, b"ab");
+        request(&mut requests, &keys, CyclePhase::Delete, 7, b"");
+        let key = String::from_utf8(keys.key(7).as_bytes().to_vec()).unwrap();
+        let wanted = format!(
+            "*4\r\n$3\r\nSET\r\n$27\r\n{key}\r\n$2\r\nab\r\n$2\r\nNX\r\n*2\r\n$3\r\nDEL\r\n$27\r\n{key}\r\n"
+        );
         assert_eq!(String::from_utf8(requests).unwrap(), wanted);
-        assert_eq!(KeyText::of(u64::MAX).as_bytes(), b"plumb:entity:18446744073709551615");
     }
 }

@@ -16,7 +16,7 @@ use super::algorithms::Algorithms;
 use super::key_kind::KeyKind;
 use super::tools::SshTools;
 use crate::loopback;
-use crate::processes::{die_with_parent, kill_descendants};
+use crate::processes::{die_with_parent, kill_tree};
 
 /// The name under which the host key is known.
 pub const HOST_ALIAS: &str = "plumb";
@@ -291,10 +291,7 @@ impl Held for Sshd {}
 impl Drop for Sshd {
     fn drop(&mut self) {
         // Sessions would outlive their listener.
-        kill_descendants(self.child.id());
-        // Both fail only when it has ended already.
-        self.child.kill().ok();
-        self.child.wait().ok();
+        kill_tree(&mut self.child);
     }
 }
 
