@@ -79,8 +79,10 @@ fn all() -> Vec<u32> {
     entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok()).collect()
 }
 
+/// Whether a process has a thread that has not ended. If only the first one has, the process is a zombie.
 fn is_alive(pid: u32) -> bool {
-    stat(pid, 0).is_some_and(|state| state != "Z" && state != "X")
+    let threads = stat(pid, 17).and_then(|threads| threads.parse::<u32>().ok());
+    stat(pid, 0).is_some_and(|state| state != "X" && (state != "Z" || threads > Some(1)))
 }
 
 fn parent(pid: u32) -> Option<u32> {

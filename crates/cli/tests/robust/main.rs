@@ -15,6 +15,7 @@ mod check;
 mod commands;
 mod compare;
 mod crosscheck;
+mod datastores;
 mod disk;
 mod doctor;
 mod exec;

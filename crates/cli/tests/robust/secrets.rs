@@ -10,10 +10,10 @@ use crate::common::{TestEnvironment, ran};
 use crate::{PATIENCE, WAIT, place};
 
 /// No word of plumb or of a program.
-const SECRET: &str = "Zq8w-hunter2";
+pub const SECRET: &str = "Zq8w-hunter2";
 
 /// Whether a file below a folder contains the secret, and which.
-fn file_with_secret(folder: &Path) -> Option<String> {
+pub fn file_with_secret(folder: &Path) -> Option<String> {
     for entry in fs::read_dir(folder).unwrap().flatten() {
         let path = entry.path();
         if path.is_dir() {

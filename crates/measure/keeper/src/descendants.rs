@@ -92,20 +92,57 @@ pub fn children_of(parent: u32) -> Vec<u32> {
     all_children().remove(&parent).unwrap_or_default()
 }
 
-/// The living children of every process, from field 4 of every /proc/PID/stat; zombies don't count.
+/// The living children of every process, from every /proc/PID/stat; zombies don't count.
 fn all_children() -> BTreeMap<u32, Vec<u32>> {
     let mut children: BTreeMap<u32, Vec<u32>> = BTreeMap::new();
     let entries = fs::read_dir("/proc").into_iter().flatten().flatten();
     for pid in entries.filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok()) {
         let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
-        // The name in field 2 may hold blanks and parentheses: the last one ends it.
-        let after_name = stat.rsplit_once(')').map_or("", |(_, rest)| rest);
-        let mut fields = after_name.split_whitespace();
-        let state = fields.next();
-        let parent = fields.next().and_then(|parent| parent.parse().ok());
-        if let Some(parent) = parent.filter(|_| state != Some("Z")) {
+        if let Some(parent) = parent_if_living(&stat) {
             children.entry(parent).or_default().push(pid);
         }
     }
     children
+}
+
+/// The parent of a process that lives, from its stat (proc_pid_stat(5)). If only its first thread has ended, it is a
+/// zombie, but lives: it still holds its files and its mount namespace.
+fn parent_if_living(stat: &str) -> Option<u32> {
+    // The name in field 2 may hold blanks and parentheses: the last one ends it.
+    let (_, after_name) = stat.rsplit_once(')')?;
+    // The state is field 3, the parent field 4, the number of threads field 20.
+    let fields: Vec<&str> = after_name.split_whitespace().collect();
+    let threads: u32 = fields.get(17)?.parse().ok()?;
+    let is_ended = fields[0] == "Z" && threads <= 1;
+    if is_ended { None } else { fields[1].parse().ok() }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::process::{Command, id};
+    use std::thread::sleep;
+    use std::time::Duration;
+
+    use super::{children_of, parent_if_living};
+
+    #[test]
+    fn a_process_lives_as_long_as_any_of_its_threads() {
+        let first_thread_ends = "import ctypes, threading, time
+threading.Thread(target=time.sleep, args=(60,)).start()
+ctypes.CDLL(None).pthread_exit(None)";
+        let mut python = Command::new("python3").args(["-c", first_thread_ends]).spawn().unwrap();
+        let path = format!("/proc/{}/stat", python.id());
+        let stat = || std::fs::read_to_string(&path).unwrap();
+        while !stat().contains(") Z ") {
+            sleep(Duration::from_millis(2));
+        }
+        assert!(children_of(id()).contains(&python.id()));
+        python.kill().unwrap();
+        while parent_if_living(&stat()).is_some() {
+            sleep(Duration::from_millis(2));
+        }
+        assert!(stat().contains(") Z "), "nobody has waited for it yet");
+        assert!(!children_of(id()).contains(&python.id()));
+        python.wait().unwrap();
+    }
 }

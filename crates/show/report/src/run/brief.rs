@@ -447,7 +447,9 @@ fn missing(view: &View, terminal: &Terminal) -> String {
     let mut out = String::new();
     for (style, lead, why) in all.iter().take(MOST_MISSING) {
         if is_crowded(view) {
-            out.push_str(&one_line(*style, &format!("{lead}{why}"), terminal));
+            // A long name leaves half of the line to the reason.
+            let lead = clip(lead.trim_end(), terminal.width / 2);
+            out.push_str(&one_line(*style, &format!("{lead} {why}"), terminal));
         } else {
             out.push_str(&terminal.lines(0, &TextLine::new(*style, lead).and(Style::Plain, why)));
         }
