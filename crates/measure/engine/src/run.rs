@@ -326,9 +326,16 @@ impl<'r> EngineRun<'r> {
         Ok(())
     }
 
-    /// Takes note of a point that can't be measured at all.
+    /// Takes note of a point that can't be measured at all, or no longer.
     fn refuse(&mut self, point: usize, refusal: LaunchRefusal) -> Result<(), EngineError> {
+        let known = self.schedule.known(point);
+        let could_run = known.invocations + known.failures > 0;
         match refusal {
+            // A server has ended, or a file was removed.
+            LaunchRefusal::Unsupported { why, fix } if could_run => {
+                known.stopped = Some(StopReason::Failed);
+                self.failed(point, format!("{why} (it could run before); fix: {fix}"))
+            }
             LaunchRefusal::Unsupported { why, fix } => {
                 self.schedule.known(point).stopped = Some(StopReason::Unsupported);
                 self.stream.emit(Event::Unsupported(Missing { point, why, fix }))

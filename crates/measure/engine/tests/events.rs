@@ -458,6 +458,24 @@ fn what_is_unsupported_says_why_once_and_is_not_tried_again() {
 }
 
 #[test]
+fn what_can_no_longer_run_has_failed() {
+    let mut fake = Fake::new(vec![FakeBehaviour::Vanishes]);
+    let ended = fake.run(&plan(1, precision(0.02))).unwrap();
+    assert_eq!((ended.failed, ended.measured, ended.unsupported), (1, 1, 0));
+    let reasons: Vec<_> = fake
+        .events()
+        .filter_map(|event| match event {
+            Event::InvocationEnded { end, .. } => match &end.outcome {
+                Outcome::Failed(why) => Some(why.as_str()),
+                _ => None,
+            },
+            _ => None,
+        })
+        .collect();
+    assert_eq!(reasons, ["no such device (it could run before); fix: buy one"]);
+}
+
+#[test]
 fn a_listener_that_fails_ends_the_run_at_once() {
     let mut fake = Fake::new(vec![FakeBehaviour::Steady { noise: 0.01 }]);
     fake.sink_fails_after = Some(6);

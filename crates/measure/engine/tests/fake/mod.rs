@@ -47,6 +47,8 @@ pub enum FakeBehaviour {
     Fails,
     /// Can't run here.
     Unsupported,
+    /// Can't run here any more once it has been measured.
+    Vanishes,
 }
 
 /// Everything that a test needs.
@@ -194,7 +196,8 @@ impl Launcher for FakeLauncher<'_> {
         let index: usize =
             spec.planned.point.workload.trim_start_matches("fake.w").parse().unwrap();
         let kind = self.kinds[index];
-        if matches!(kind, FakeBehaviour::Unsupported) {
+        let has_vanished = matches!(kind, FakeBehaviour::Vanishes) && !self.asked.is_empty();
+        if has_vanished || matches!(kind, FakeBehaviour::Unsupported) {
             return Err(LaunchRefusal::Unsupported {
                 why: "no such device".into(),
                 fix: "buy one".into(),
@@ -316,7 +319,7 @@ impl InvocationSession for FakeSession<'_> {
             let (noise, slow) = match self.kind {
                 FakeBehaviour::RoughTail { .. } => (0.01, 1.0),
                 FakeBehaviour::Steady { noise } => (noise, 1.0),
-                FakeBehaviour::Hangs { .. } => (0.01, 1.0),
+                FakeBehaviour::Hangs { .. } | FakeBehaviour::Vanishes => (0.01, 1.0),
                 FakeBehaviour::Talks { noise } => {
                     progress(&format!("sample {} of {}", i + 1, iterations.len()));
                     (noise, 1.0)
