@@ -26,7 +26,7 @@ impl RedisServer {
             .args(["--requirepass", password])
             .stdout(Stdio::null())
             .spawn()
-            .expect("redis-server, of the package redis-server");
+            .unwrap();
         let server = Self { child, port };
         wait_for(PATIENCE, || TcpStream::connect(("127.0.0.1", port)).ok()).unwrap();
         server
