@@ -23,6 +23,7 @@ mod openssl;
 mod perf;
 mod pgbench;
 mod ping;
+mod rated_program;
 mod redisbenchmark;
 mod runs;
 mod servers;

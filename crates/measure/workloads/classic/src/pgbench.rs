@@ -1,22 +1,17 @@
 //! `classic.pgbench`: reads of pgbench from a PostgreSQL server on the loopback of this machine.
 
 use std::fs;
-use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::path::Path;
 
 use plumb_model::{AuditClass, Better, Description, Ready, Requirement, Role, SampleIs};
-use plumb_protocol::{
-    Batch, Failure, Held, Instance, Start, StartError, StartedWorkload, Workload, current_cpu,
-    now_ns,
-};
+use plumb_protocol::{Failure, Held, Start, StartError, StartedWorkload, Workload};
 use plumb_workload_kit::declare::{between, bytes, integer, reported, workload};
-use plumb_workload_kit::ended;
 use plumb_workload_kit::folder::Folder;
 use plumb_workload_kit::installed_server::{
     InstalledServer, OWNER, ServerKind, postgresql_program,
 };
-use plumb_workload_kit::processes::die_with_parent;
 
+use crate::rated_program::RatedProgram;
 use crate::servers::HOST;
 use crate::version;
 
@@ -92,14 +87,9 @@ impl Workload for Pgbench {
         let password = fs::read_to_string(file)
             .map_err(|error| Failure::io(format!("reading {file}"), &error))?;
         let folder = Folder::create(Path::new(&start.scratch), "pgbench")?;
-        let script = |name: &str, text: &str| -> Result<String, Failure> {
-            let path = folder.path().join(name);
-            fs::write(&path, text)
-                .map_err(|error| Failure::io(format!("writing {}", path.display()), &error))?;
-            Ok(path.display().to_string())
-        };
         let size = start.integer("bytes");
         let loading = script(
+            &folder,
             "load.sql",
             &format!(
                 "DROP TABLE IF EXISTS entity;\n\
@@ -109,55 +99,37 @@ impl Workload for Pgbench {
             ),
         )?;
         let reading = script(
+            &folder,
             "read.sql",
             &format!("\\set key random(1, {ROWS})\nSELECT body FROM entity WHERE key = :key;\n"),
         )?;
         let common = ["-h", HOST, "-p", port, "-U", OWNER, "-n", "-M", "prepared"];
-        let run = |words: &[&str]| PgbenchRuns {
-            program: program.clone(),
-            arguments: common.iter().chain(words).map(|word| (*word).to_owned()).collect(),
-            password: password.trim().to_owned(),
-            folder: None,
-        };
-        run(&["-c", "1", "-t", "1", "-f", &loading, "postgres"]).once()?;
         let clients = start.integer("clients").to_string();
         let seconds = start.integer("seconds").to_string();
-        let runs = PgbenchRuns {
+        let load = ["-c", "1", "-t", "1", "-f", &loading, "postgres"];
+        let measure = ["-c", &clients, "-j", "1", "-T", &seconds, "-f", &reading, "postgres"];
+        let mut runs = RatedProgram {
+            name: "pgbench",
+            program,
+            arguments: [&common[..], &load].concat().into_iter().map(str::to_owned).collect(),
+            variable: Some(("PGPASSWORD", password.trim().to_owned())),
+            read: Box::new(|text, _| transactions(text)),
             folder: Some(folder),
-            ..run(&["-c", &clients, "-j", "1", "-T", &seconds, "-f", &reading, "postgres"])
         };
+        runs.once()?;
+        runs.arguments = [&common[..], &measure].concat().into_iter().map(str::to_owned).collect();
         let versions = [("postgresql".to_owned(), version)].into();
         let ready = Ready { versions, ..Ready::default() };
         Ok(StartedWorkload { instance: Box::new(runs), ready })
     }
 }
 
-/// A process of pgbench a sample.
-struct PgbenchRuns {
-    program: PathBuf,
-    arguments: Vec<String>,
-    password: String,
-    /// The folder of the scripts, which goes with it.
-    folder: Option<Folder>,
-}
-
-impl PgbenchRuns {
-    /// Transactions per second of one process, and when it began and what it took, in nanoseconds.
-    fn once(&self) -> Result<(f64, u64, u64), Failure> {
-        let mut command = Command::new(&self.program);
-        command.args(&self.arguments).env("PGPASSWORD", &self.password).stdin(Stdio::null());
-        die_with_parent(&mut command);
-        let begun = now_ns();
-        let output =
-            ended::output(&mut command).map_err(|error| Failure::io("starting pgbench", &error))?;
-        let took = now_ns() - begun;
-        if !output.status.success() {
-            let text = String::from_utf8_lossy(&output.stderr);
-            let last = text.lines().last().unwrap_or("it printed no message");
-            return Err(Failure(format!("pgbench ended with {}: {last}", output.status)));
-        }
-        Ok((transactions(&String::from_utf8_lossy(&output.stdout))?, begun, took))
-    }
+/// Writes a script: its path.
+fn script(folder: &Folder, name: &str, text: &str) -> Result<String, Failure> {
+    let path = folder.path().join(name);
+    fs::write(&path, text)
+        .map_err(|error| Failure::io(format!("writing {}", path.display()), &error))?;
+    Ok(path.display().to_string())
 }
 
 /// The figure of `tps = 12345.6 (without initial connection time)`; releases before 14 print `(excluding connections
@@ -168,33 +140,6 @@ fn transactions(text: &str) -> Result<f64, Failure> {
         .find_map(|line| line.strip_prefix("tps = ")?.split(' ').next()?.parse().ok())
         .filter(|rate| *rate > 0.0)
         .ok_or_else(|| Failure("pgbench printed no tps".to_owned()))
-}
-
-impl Instance for PgbenchRuns {
-    fn run(&mut self, _iterations: u64) -> Result<(), Failure> {
-        self.once().map(drop)
-    }
-
-    fn value_names(&self) -> &'static [&'static str] {
-        &["rate"]
-    }
-
-    fn batch(&mut self, iterations: &[u64], batch: &mut Batch) -> Result<(), Failure> {
-        for _ in iterations {
-            let (rate, begun, took) = self.once()?;
-            batch.record(begun, took, 1, current_cpu());
-            batch.record_values(&[rate]);
-        }
-        Ok(())
-    }
-
-    fn finish(&mut self) -> Result<(), Failure> {
-        self.folder.take().map_or(Ok(()), |folder| folder.remove())
-    }
-
-    fn fixed_iterations(&self) -> bool {
-        true
-    }
 }
 
 #[cfg(test)]

@@ -1,19 +1,14 @@
 //! `classic.redisbenchmark`: GET requests of redis-benchmark to a Redis server on the loopback of this machine.
 
-use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::path::Path;
 
 use plumb_model::{AuditClass, Better, Description, Ready, Requirement, Role, SampleIs};
-use plumb_protocol::{
-    Batch, Failure, Held, Instance, Start, StartError, StartedWorkload, Workload, current_cpu,
-    now_ns,
-};
+use plumb_protocol::{Failure, Held, Start, StartError, StartedWorkload, Workload};
 use plumb_workload_kit::declare::{between, bytes, integer, reported, workload};
-use plumb_workload_kit::ended;
 use plumb_workload_kit::installed_server::{InstalledServer, ServerKind};
-use plumb_workload_kit::processes::die_with_parent;
 use plumb_workload_kit::spawn::find_program;
 
+use crate::rated_program::RatedProgram;
 use crate::servers::HOST;
 use crate::version;
 
@@ -87,50 +82,23 @@ impl Workload for RedisBenchmark {
         };
         let bytes = start.integer("bytes").to_string();
         let common = ["-h", HOST, "-p", port, "-d", &bytes, "-r", KEYS, "--csv"].map(str::to_owned);
-        let loading = LOADING.map(str::to_owned);
-        let load = RedisBenchmarkRuns {
-            program: program.clone(),
-            arguments: common.iter().chain(&loading).cloned().collect(),
-            test: "SET",
-        };
-        load.once()?;
         let count = start.integer("requests").to_string();
         let clients = start.integer("clients").to_string();
-        let measured = ["-t", "get", "-n", &count, "-c", &clients].map(str::to_owned);
-        let runs = RedisBenchmarkRuns {
+        let measuring = ["-t", "get", "-n", &count, "-c", &clients].map(str::to_owned);
+        let mut runs = RatedProgram {
+            name: "redis-benchmark",
             program,
-            arguments: common.into_iter().chain(measured).collect(),
-            test: "GET",
+            arguments: common.iter().cloned().chain(LOADING.map(str::to_owned)).collect(),
+            variable: None,
+            read: Box::new(|text, _| requests_per_second(text, "SET")),
+            folder: None,
         };
+        runs.once()?;
+        runs.arguments = common.into_iter().chain(measuring).collect();
+        runs.read = Box::new(|text, _| requests_per_second(text, "GET"));
         let versions = [("redis".to_owned(), version)].into();
         let ready = Ready { versions, ..Ready::default() };
         Ok(StartedWorkload { instance: Box::new(runs), ready })
-    }
-}
-
-/// A process of redis-benchmark a sample.
-struct RedisBenchmarkRuns {
-    program: PathBuf,
-    arguments: Vec<String>,
-    /// The name that its figure has.
-    test: &'static str,
-}
-
-impl RedisBenchmarkRuns {
-    /// Requests per second of one process, and when it began and what it took, in nanoseconds.
-    fn once(&self) -> Result<(f64, u64, u64), Failure> {
-        let mut command = Command::new(&self.program);
-        command.args(&self.arguments).stdin(Stdio::null());
-        die_with_parent(&mut command);
-        let begun = now_ns();
-        let output = ended::output(&mut command)
-            .map_err(|error| Failure::io("starting redis-benchmark", &error))?;
-        let took = now_ns() - begun;
-        if !output.status.success() {
-            return Err(Failure(format!("redis-benchmark ended with {}", output.status)));
-        }
-        let text = String::from_utf8_lossy(&output.stdout);
-        Ok((requests_per_second(&text, self.test)?, begun, took))
     }
 }
 
@@ -141,29 +109,6 @@ fn requests_per_second(text: &str, test: &str) -> Result<f64, Failure> {
         .find_map(|line| line.strip_prefix(&begin)?.split('"').next()?.parse().ok())
         .filter(|rate| *rate > 0.0)
         .ok_or_else(|| Failure(format!("redis-benchmark printed no figure of {test}")))
-}
-
-impl Instance for RedisBenchmarkRuns {
-    fn run(&mut self, _iterations: u64) -> Result<(), Failure> {
-        self.once().map(drop)
-    }
-
-    fn value_names(&self) -> &'static [&'static str] {
-        &["rate"]
-    }
-
-    fn batch(&mut self, iterations: &[u64], batch: &mut Batch) -> Result<(), Failure> {
-        for _ in iterations {
-            let (rate, begun, took) = self.once()?;
-            batch.record(begun, took, 1, current_cpu());
-            batch.record_values(&[rate]);
-        }
-        Ok(())
-    }
-
-    fn fixed_iterations(&self) -> bool {
-        true
-    }
 }
 
 #[cfg(test)]

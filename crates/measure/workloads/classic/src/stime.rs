@@ -1,20 +1,17 @@
 //! `classic.stime`: handshakes of `openssl s_time` with `openssl s_server`, by our clock.
 
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::Command;
 
 use plumb_model::{AuditClass, Better, Description, Ready, Requirement, Role, SampleIs};
-use plumb_protocol::{
-    Batch, Failure, Held, Instance, Start, StartError, StartedWorkload, Workload, current_cpu,
-    now_ns,
-};
+use plumb_protocol::{Failure, Held, Start, StartError, StartedWorkload, Workload};
 use plumb_workload_kit::declare::{between, choice, integer, reported, workload};
 use plumb_workload_kit::ended;
 use plumb_workload_kit::folder::Folder;
 use plumb_workload_kit::listening::Transport;
-use plumb_workload_kit::processes::die_with_parent;
 use plumb_workload_kit::spawn::find_program;
 
+use crate::rated_program::RatedProgram;
 use crate::servers::{self, HOST};
 use crate::version;
 
@@ -100,7 +97,18 @@ impl Workload for STime {
             false => &["-tls1_3", "-ciphersuites", "TLS_AES_256_GCM_SHA384"],
         };
         arguments.extend(mode.iter().chain(cipher).map(|word| (*word).to_owned()));
-        let runs = STimeRuns { program, arguments, is_resumed };
+        let runs = RatedProgram {
+            name: "openssl s_time",
+            program,
+            arguments,
+            variable: None,
+            read: Box::new(move |text, took_s| {
+                #[expect(clippy::cast_precision_loss, reason = "counts stay far below 2^53")]
+                let count = connections(text, is_resumed)? as f64;
+                Ok(count / took_s)
+            }),
+            folder: None,
+        };
         let versions = [("openssl".to_owned(), version)].into();
         let ready = Ready { versions, ..Ready::default() };
         Ok(StartedWorkload { instance: Box::new(runs), ready })
@@ -143,33 +151,6 @@ impl Held for CertificateFolder {
     }
 }
 
-/// A process of s_time a sample.
-struct STimeRuns {
-    program: PathBuf,
-    arguments: Vec<String>,
-    is_resumed: bool,
-}
-
-impl STimeRuns {
-    /// Handshakes per second of one process, and when it began and what it took, in nanoseconds.
-    #[expect(clippy::cast_precision_loss, reason = "counts and times stay far below 2^53")]
-    fn once(&self) -> Result<(f64, u64, u64), Failure> {
-        let mut command = Command::new(&self.program);
-        command.args(&self.arguments).stdin(Stdio::null());
-        die_with_parent(&mut command);
-        let begun = now_ns();
-        let output = ended::output(&mut command)
-            .map_err(|error| Failure::io("starting openssl s_time", &error))?;
-        let took = now_ns() - begun;
-        if !output.status.success() {
-            return Err(Failure(format!("openssl s_time ended with {}", output.status)));
-        }
-        let text = String::from_utf8_lossy(&output.stdout);
-        let count = connections(&text, self.is_resumed)?;
-        Ok((count as f64 / (took as f64 / 1e9), begun, took))
-    }
-}
-
 /// The connections that s_time counts in real seconds. It prints `r` for each that resumed a session and `*` or `t` for
 /// each that did not.
 fn connections(text: &str, is_resumed: bool) -> Result<u64, Failure> {
@@ -190,29 +171,6 @@ fn connections(text: &str, is_resumed: bool) -> Result<u64, Failure> {
 
 fn is_of_marks(line: &str) -> bool {
     !line.is_empty() && line.chars().all(|c| matches!(c, 'r' | '*' | 't'))
-}
-
-impl Instance for STimeRuns {
-    fn run(&mut self, _iterations: u64) -> Result<(), Failure> {
-        self.once().map(drop)
-    }
-
-    fn value_names(&self) -> &'static [&'static str] {
-        &["rate"]
-    }
-
-    fn batch(&mut self, iterations: &[u64], batch: &mut Batch) -> Result<(), Failure> {
-        for _ in iterations {
-            let (rate, begun, took) = self.once()?;
-            batch.record(begun, took, 1, current_cpu());
-            batch.record_values(&[rate]);
-        }
-        Ok(())
-    }
-
-    fn fixed_iterations(&self) -> bool {
-        true
-    }
 }
 
 #[cfg(test)]
