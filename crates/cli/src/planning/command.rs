@@ -83,6 +83,18 @@ pub fn ignoring(failure: bool) -> (String, Value) {
     ("ignore_failure".to_owned(), Value::Switch(failure))
 }
 
+/// What reports call a point of `process.command` in a suite: its command, as people would type it. None for other points,
+/// and if the command is the default.
+pub fn title(point: &Point) -> Option<String> {
+    let command = point.settings.get("command").filter(|_| point.workload == COMMAND)?;
+    if !point.key.contains("command=") {
+        return None;
+    }
+    let text = command.to_string();
+    let words: Vec<String> = serde_json::from_str(&text).ok()?;
+    shlex::try_join(words.iter().map(String::as_str)).ok()
+}
+
 /// The point of `process.command` that a command is, with other settings of it, those of its `own` parameters
 /// among them.
 ///

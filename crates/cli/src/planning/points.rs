@@ -19,6 +19,7 @@ use plumb_suite::{
 use crate::error::{CommandError, Result};
 use crate::locate;
 use crate::planning::catalogue::{self, CatalogueEntry};
+use crate::planning::command;
 use crate::planning::knobs;
 use crate::planning::monitors::monitors;
 use crate::planning::several_suites;
@@ -420,7 +421,9 @@ pub fn planned(
         let error = format!("`{}` can only search for limits", point.name());
         return Err(CommandError::usage(error).hint(searching(&entry.description)));
     }
-    Ok(PlannedPoint::new(point, description, entry.program.clone()))
+    let title = command::title(&point);
+    let planned = PlannedPoint::new(point, description, entry.program.clone());
+    Ok(PlannedPoint { title, ..planned })
 }
 
 /// How the limits of a workload are searched.

@@ -21,6 +21,7 @@ pub const BUILTIN: &[(&str, &str)] = &[
     ("memory", include_str!("../../../../suites/memory.toml")),
     ("remote-disk", include_str!("../../../../suites/remote-disk.toml")),
     ("scheduler", include_str!("../../../../suites/scheduler.toml")),
+    ("rrdtool", include_str!("../../../../suites/rrdtool.toml")),
     ("ssh-ciphers", include_str!("../../../../suites/ssh-ciphers.toml")),
     ("vps", include_str!("../../../../suites/vps.toml")),
 ];
