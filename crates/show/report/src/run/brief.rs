@@ -14,7 +14,7 @@ use crate::run::results_table::{
     own_cpu_text, pauses_text, reached, scaled_text,
 };
 use crate::run::terminal::{
-    NARROWEST, NextSteps, comparisons, flags as flags_chapter, heading, steps, title,
+    NARROWEST, NextSteps, WIDEST_NAME, comparisons, flags as flags_chapter, heading, steps, title,
 };
 use crate::run::view::{Family, FlagNote, ResultRow, View, baseline_text};
 
@@ -404,8 +404,16 @@ fn curves(view: &View, terminal: &Terminal) -> String {
     };
     let mut last = "";
     for (name, line) in lines.iter().take(MOST_CURVE_LINES) {
-        // The lines of one curve have its name once.
-        let shown = if *name == last { " ".repeat(width(name)) } else { (*name).to_owned() };
+        // The lines of one curve have its name once. A long one would squeeze them, so it stands above them.
+        let is_long = width(name) > terminal.width / WIDEST_NAME;
+        if *name != last && is_long {
+            out.push_str(&terminal.lines(2, &TextLine::new(Style::Name, name)));
+        }
+        let shown = match *name == last {
+            _ if is_long => String::new(),
+            true => " ".repeat(width(name)),
+            false => (*name).to_owned(),
+        };
         last = name;
         let text = TextLine::new(Style::Name, &shown).and(Style::Plain, &format!("  {line}"));
         out.push_str(&terminal.lines(2, &text));

@@ -18,7 +18,7 @@ use crate::run::view::{
 /// Narrower than this nothing is arranged.
 pub(super) const NARROWEST: usize = 40;
 /// The name of a curve that takes more than this part of the width has its own line.
-const WIDEST_NAME: usize = 3;
+pub(super) const WIDEST_NAME: usize = 3;
 
 /// The part below a scorecard.
 #[derive(Debug, Clone, Default)]
