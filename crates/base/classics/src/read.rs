@@ -14,13 +14,15 @@ use crate::{
 };
 
 /// Output for people of tools whose other output is read: what it has, and the option that gives the other.
-const FOR_PEOPLE: [(Format, &str, &str); 7] = [
+const FOR_PEOPLE: [(Format, &str, &str); 9] = [
     (Format::Fio, ": (groupid=", "--output-format=json"),
     (Format::Iperf3, "[ ID] Interval", "-J"),
     (Format::Hyperfine, "Time (mean", "--export-json FILE"),
     (Format::Openssl, "in 1000s of bytes per second", "-mr"),
+    (Format::Openssl, " size blocks: ", "-mr"),
     (Format::Bonnie, "------Sequential Output------", "-q"),
     (Format::Ioping, "min/avg/max/mdev = ", "-B"),
+    (Format::Ioping, " requests completed in ", "-B"),
     (Format::Cyclictest, "/dev/cpu_dma_latency", "-h"),
 ];
 

@@ -2,7 +2,7 @@
 //!
 //! A row has the stressor, its bogus operations, real, user and system time in s, and operations per second of the real and
 //! of the CPU time; newer versions add columns, and below the table further metrics of some stressors, which are listed as not
-//! read. The last line says whether the run was successful.
+//! read. A line says whether the run was successful: the last one, or in versions before 0.14 one above the table.
 
 use plumb_model::Better::Higher;
 use plumb_model::SampleIs;
@@ -15,8 +15,11 @@ use crate::{Format, ImportError, ImportedInvocation, ImportedSeries};
 /// How every line begins.
 pub(crate) const HEAD: &str = "stress-ng: ";
 
-/// What the last line has.
+/// What the line at the end of a run has.
 const END: &str = "run completed in ";
+
+/// How the line begins that names the stressors of a run.
+const DISPATCHED: &str = "dispatching hogs: ";
 
 /// How the lines below the heading of the table begin.
 const UNITS: &str = "(secs)";
@@ -32,6 +35,8 @@ struct StressNgRun<'a> {
     rows: Vec<StressNgRow<'a>>,
     in_table: bool,
     in_others: bool,
+    /// The end of the run, if it stands above the table.
+    end: Option<&'a str>,
     /// Stressors that were skipped or failed, with what stress-ng says of them.
     failures: Vec<(&'a str, String)>,
 }
@@ -48,21 +53,36 @@ pub(crate) fn parse(text: &str, found: &mut ResultFile) -> Result<(), ImportErro
     let mut run = StressNgRun::default();
     let mut started = false;
     for line in &lines {
-        let Some((_, said)) = line.text.strip_prefix(HEAD).and_then(|rest| rest.split_once("] "))
+        let Some((head, said)) =
+            line.text.strip_prefix(HEAD).and_then(|rest| rest.split_once("] "))
         else {
             continue;
         };
+        // `--verbose` prints these anywhere. A time may stand in front of the level.
+        if head.contains("debug:") {
+            continue;
+        }
         let said = said.trim();
+        if said.starts_with(DISPATCHED) && run.end.is_some() {
+            std::mem::take(&mut run).finish(found);
+        }
         started = true;
-        if said.contains(END) {
-            run.finish(said, found);
-            run = StressNgRun::default();
+        if !said.contains(END) {
+            run.read(line, head, said, found)?;
+            continue;
+        }
+        if run.end.is_some() && run.rows.is_empty() {
+            std::mem::take(&mut run).finish(found);
+        }
+        run.end = Some(said);
+        if !run.rows.is_empty() || !run.failures.is_empty() {
+            std::mem::take(&mut run).finish(found);
             started = false;
-        } else {
-            run.read(line, said, found)?;
         }
     }
-    if started {
+    if run.end.is_some() {
+        run.finish(found);
+    } else if started {
         return Err(ImportError::damaged(Format::StressNg, "the end of the run is missing"));
     }
     if found.imports.is_empty() && found.not_read.is_empty() {
@@ -76,10 +96,11 @@ impl<'a> StressNgRun<'a> {
     fn read(
         &mut self,
         line: &Line<'a>,
+        head: &str,
         said: &'a str,
         found: &mut ResultFile,
     ) -> Result<(), ImportError> {
-        if let Some(hogs) = said.strip_prefix("dispatching hogs: ") {
+        if let Some(hogs) = said.strip_prefix(DISPATCHED) {
             let hogs = hogs.split(',').filter_map(|hog| hog.trim().split_once(' '));
             self.instances = hogs.map(|(count, name)| (name, count)).collect();
         } else if said.starts_with(UNITS) {
@@ -87,7 +108,7 @@ impl<'a> StressNgRun<'a> {
         } else if said.starts_with("miscellaneous metrics") {
             self.in_table = false;
             self.in_others = true;
-        } else if line.text.starts_with("stress-ng: info:") && is_summary(said) {
+        } else if head.contains("info:") && is_summary(said) {
             self.in_table = false;
             self.in_others = false;
             self.note_failures(said);
@@ -122,8 +143,9 @@ impl<'a> StressNgRun<'a> {
         self.failures.iter().find(|(name, _)| *name == stressor).map(|(_, why)| why.clone())
     }
 
-    /// Takes over the rows of a run that ended with this line.
-    fn finish(&self, end: &str, found: &mut ResultFile) {
+    /// Takes over the rows of a run that has ended.
+    fn finish(self, found: &mut ResultFile) {
+        let end = self.end.unwrap_or_default();
         let import = found.plain_import(Format::StressNg);
         let unsuccessful = end.contains("unsuccessful");
         for row in &self.rows {
