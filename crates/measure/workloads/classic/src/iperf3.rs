@@ -8,7 +8,7 @@ use plumb_protocol::{Held, Start, StartError};
 
 use plumb_workload_ends::host;
 use plumb_workload_kit::declare::{between, bytes, choice, integer, reported, text, within};
-use plumb_workload_kit::listening::Transport;
+use plumb_workload_kit::listening::ListenerTransport;
 use plumb_workload_kit::placement::{Placement, placement};
 
 use crate::named::{ToolNames, value_names};
@@ -127,6 +127,6 @@ impl Tool for Iperf3 {
         if !start.text("host").is_empty() {
             return Ok((Ready::default(), Box::new(())));
         }
-        servers::start(path, Transport::Tcp, &["-s", "-B", HOST, "-p", "PORT"])
+        servers::start(path, ListenerTransport::Tcp, &["-s", "-B", HOST, "-p", "PORT"])
     }
 }

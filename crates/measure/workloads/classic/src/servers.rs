@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use plumb_model::Ready;
 use plumb_protocol::{Failure, Held, StartError};
-use plumb_workload_kit::listening::{Transport, listens};
+use plumb_workload_kit::listening::{ListenerTransport, listens};
 use plumb_workload_kit::loopback;
 
 /// Where a server of ours listens, and nowhere else.
@@ -23,7 +23,7 @@ const TRIES: usize = 3;
 /// When it does not.
 pub(crate) fn start(
     path: &Path,
-    transport: Transport,
+    transport: ListenerTransport,
     words: &[&str],
 ) -> Result<(Ready, Box<dyn Held>), StartError> {
     loopback::check()?;
@@ -51,10 +51,12 @@ pub(crate) fn start(
 }
 
 /// A port of the loopback that nobody uses.
-fn free_port(transport: Transport) -> Result<u16, Failure> {
+fn free_port(transport: ListenerTransport) -> Result<u16, Failure> {
     let address = match transport {
-        Transport::Tcp => TcpListener::bind((HOST, 0)).and_then(|listener| listener.local_addr()),
-        Transport::Udp => UdpSocket::bind((HOST, 0)).and_then(|socket| socket.local_addr()),
+        ListenerTransport::Tcp => {
+            TcpListener::bind((HOST, 0)).and_then(|listener| listener.local_addr())
+        }
+        ListenerTransport::Udp => UdpSocket::bind((HOST, 0)).and_then(|socket| socket.local_addr()),
     };
     let address = address.map_err(|error| Failure::io("looking for a free port", &error))?;
     Ok(address.port())
@@ -64,7 +66,11 @@ fn free_port(transport: Transport) -> Result<u16, Failure> {
 struct ServerProcess(Child);
 
 impl ServerProcess {
-    fn wait_until_it_listens(&mut self, transport: Transport, port: u16) -> Result<(), Failure> {
+    fn wait_until_it_listens(
+        &mut self,
+        transport: ListenerTransport,
+        port: u16,
+    ) -> Result<(), Failure> {
         let since = Instant::now();
         while since.elapsed() < LISTEN_TIMEOUT {
             if let Ok(Some(status)) = self.0.try_wait() {

@@ -7,7 +7,7 @@ use plumb_model::{Better, Description, Metric, Parameter, Ready, Role};
 use plumb_protocol::{Held, Start, StartError};
 
 use plumb_workload_kit::declare::{between, bytes, choice, integer, reported};
-use plumb_workload_kit::listening::Transport;
+use plumb_workload_kit::listening::ListenerTransport;
 
 use crate::named::{ToolNames, value_names};
 use crate::servers::{self, HOST};
@@ -73,7 +73,8 @@ impl Tool for Sockperf {
     ) -> Result<(Ready, Box<dyn Held>), StartError> {
         let words: Vec<&str> =
             ["server", "-i", HOST, "-p", "PORT"].into_iter().chain(over_tcp(start)).collect();
-        let transport = if over_tcp(start).is_some() { Transport::Tcp } else { Transport::Udp };
+        let transport =
+            if over_tcp(start).is_some() { ListenerTransport::Tcp } else { ListenerTransport::Udp };
         servers::start(path, transport, &words)
     }
 }

@@ -8,7 +8,7 @@ use plumb_protocol::{Failure, Held, Start, StartError, StartedWorkload, Workload
 use plumb_workload_kit::declare::{between, choice, integer, reported, workload};
 use plumb_workload_kit::ended;
 use plumb_workload_kit::folder::Folder;
-use plumb_workload_kit::listening::Transport;
+use plumb_workload_kit::listening::ListenerTransport;
 use plumb_workload_kit::spawn::find_program;
 
 use crate::rated_program::RatedProgram;
@@ -74,7 +74,7 @@ impl Workload for STime {
         // -www: it answers a request for a page, which s_time needs to resume sessions of TLS 1.3.
         let mut words = vec!["s_server", "-quiet", "-www", "-accept", &accept];
         words.extend(["-curves", "X25519", "-cert", &paths[0], "-key", &paths[1]]);
-        let (ready, server) = servers::start(&program, Transport::Tcp, &words)?;
+        let (ready, server) = servers::start(&program, ListenerTransport::Tcp, &words)?;
         Ok((ready, Box::new((server, CertificateFolder(folder)))))
     }
 

@@ -15,7 +15,7 @@ use rustix::rand::{GetRandomFlags, getrandom};
 
 use crate::ended;
 use crate::folder::Folder;
-use crate::listening::{Transport, listens};
+use crate::listening::{ListenerTransport, listens};
 use crate::loopback;
 use crate::processes::{die_with_parent, kill_tree, unprivileged, without_privileges};
 use crate::tool::{last_line, program};
@@ -175,7 +175,7 @@ impl InstalledServer {
                 ServerKind::Etcd => text.contains("ready to serve client requests"),
                 // Another program may have taken the port.
                 ServerKind::Redis { .. } | ServerKind::Memcached => {
-                    listens(server.child.id(), Transport::Tcp, port)
+                    listens(server.child.id(), ListenerTransport::Tcp, port)
                 }
             };
             if is_ready {

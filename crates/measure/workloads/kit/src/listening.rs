@@ -6,7 +6,7 @@ use std::net::Ipv4Addr;
 
 /// The transport of a server.
 #[derive(Debug, Clone, Copy)]
-pub enum Transport {
+pub enum ListenerTransport {
     /// The server waits for TCP connections.
     Tcp,
     /// The server waits for UDP datagrams.
@@ -15,7 +15,7 @@ pub enum Transport {
 
 /// Whether this process listens on this port of 127.0.0.1.
 #[must_use]
-pub fn listens(process: u32, transport: Transport, port: u16) -> bool {
+pub fn listens(process: u32, transport: ListenerTransport, port: u16) -> bool {
     let Some(inode) = socket(transport, port) else { return false };
     let wanted = format!("socket:[{inode}]");
     fs::read_dir(format!("/proc/{process}/fd"))
@@ -26,11 +26,11 @@ pub fn listens(process: u32, transport: Transport, port: u16) -> bool {
 }
 
 /// The inode of the socket that listens on this port.
-fn socket(transport: Transport, port: u16) -> Option<String> {
+fn socket(transport: ListenerTransport, port: u16) -> Option<String> {
     // States of include/net/tcp_states.h: TCP_LISTEN, and TCP_CLOSE, which a UDP socket without a peer has.
     let (table, state) = match transport {
-        Transport::Tcp => ("/proc/net/tcp", "0A"),
-        Transport::Udp => ("/proc/net/udp", "07"),
+        ListenerTransport::Tcp => ("/proc/net/tcp", "0A"),
+        ListenerTransport::Udp => ("/proc/net/udp", "07"),
     };
     let table = fs::read_to_string(table).unwrap_or_default();
     let address = u32::from_ne_bytes(Ipv4Addr::LOCALHOST.octets());
@@ -47,17 +47,17 @@ mod tests {
     use std::net::{TcpListener, UdpSocket};
     use std::process::id;
 
-    use super::{Transport, listens};
+    use super::{ListenerTransport, listens};
 
     #[test]
     fn a_process_listens_on_the_ports_that_it_has_bound() {
         let tcp = TcpListener::bind("127.0.0.1:0").unwrap();
         let udp = UdpSocket::bind("127.0.0.1:0").unwrap();
         let port = tcp.local_addr().unwrap().port();
-        assert!(listens(id(), Transport::Tcp, port));
-        assert!(!listens(1, Transport::Tcp, port));
-        assert!(listens(id(), Transport::Udp, udp.local_addr().unwrap().port()));
+        assert!(listens(id(), ListenerTransport::Tcp, port));
+        assert!(!listens(1, ListenerTransport::Tcp, port));
+        assert!(listens(id(), ListenerTransport::Udp, udp.local_addr().unwrap().port()));
         drop(tcp);
-        assert!(!listens(id(), Transport::Tcp, port));
+        assert!(!listens(id(), ListenerTransport::Tcp, port));
     }
 }
