@@ -15,7 +15,7 @@ use crate::monitoring::Monitoring;
 use crate::sampling::{self, METHOD, SampleCounts};
 use crate::schedule::Finished;
 use crate::stream::{EventStream, RunPosition, StartedProcess};
-use plumb_launch::{InvocationSession, LaunchRefusal, valid_trial};
+use plumb_launch::{InvocationSession, LaunchRefusal, MOST_OF_SUPPLY, valid_supply, valid_trial};
 
 /// A stream reports once in this time, in nanoseconds.
 const STREAM_INTERVAL_NS: u64 = 1_000_000_000;
@@ -176,10 +176,11 @@ impl EngineInvocation<'_, '_> {
         invocation: Id,
         supply: u64,
     ) -> Result<Sampled, Broken> {
-        let wanted =
-            sampling::supply_counts(self.planned(), supply).map_err(LaunchRefusal::Failed)?;
-        let mut sampled = Sampled { counts: wanted, ..Sampled::default() };
-        for batch in vec![1; wanted.keep].chunks(sampling::MOST_OF_SUPPLY) {
+        let keep =
+            valid_supply(&self.planned().description, supply).map_err(LaunchRefusal::Failed)?;
+        let mut sampled =
+            Sampled { counts: SampleCounts { discard: 0, keep }, ..Sampled::default() };
+        for batch in vec![1; keep].chunks(MOST_OF_SUPPLY) {
             self.more(session, invocation, batch, 0, &mut sampled)?;
         }
         Ok(sampled)

@@ -43,8 +43,6 @@ const MOST_DISCARDED: u64 = 10_000;
 const MOST_KEPT: usize = 40_000;
 /// The most samples of an invocation whose length is stated: each may carry histograms.
 const MOST_STATED: u64 = 500;
-/// The most samples of a supply that are asked for at once, for the same reason.
-pub const MOST_OF_SUPPLY: usize = 500;
 /// Fresh processes that one worker starts, if a sample is a process: no longer than this together.
 const PROCESS_BATCH_NS: u64 = 100_000_000;
 /// The most fresh processes that one worker starts.
@@ -119,20 +117,6 @@ pub fn process_counts(
     let warming = count((WARMING_NS / sample_ns.max(1)).clamp(1, MOST_WARMING));
     let discard = if sample_ns < SHORT_PROCESS_NS { warming } else { 0 };
     SampleCounts { discard, keep: batch.min(wanted) }
-}
-
-/// The samples of the only invocation of a workload that has `supply` samples; why they can't be taken.
-pub fn supply_counts(planned: &PlannedPoint, supply: u64) -> Result<SampleCounts, String> {
-    if planned.description.sample_is != SampleIs::Process {
-        return Err("it reports a supply, but its samples are not processes (sample_is)".to_owned());
-    }
-    match count(supply) {
-        0 => Err("it reports a supply of 0 samples instead of `unsupported`".to_owned()),
-        keep @ 1..=MOST_KEPT => Ok(SampleCounts { discard: 0, keep }),
-        most => {
-            Err(format!("it reports a supply of {most} samples; at most {MOST_KEPT} are possible"))
-        }
-    }
 }
 
 /// How many samples the next invocation takes, when a sample lasts `sample_ns`.
