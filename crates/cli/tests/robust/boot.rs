@@ -34,7 +34,7 @@ fn past_boots_give_an_interval_at_once_and_end_with_the_supply() {
     assert!(flags.contains("firmware-grows"), "{flags}");
     assert!(!flags.contains("overhead") && !flags.contains("single-process"), "{flags}");
     let card = place.run("show last").unwrap().exits(0);
-    card.shows(&["no more samples exist", "firmware-grows", "9 of 16 boots in the journal"]);
+    card.shows(&["no more samples exist", "firmware-grows"]);
     place.run("report last -o pages").unwrap().exits(0);
     let pages = std::fs::read_dir(place.cwd().join("pages")).unwrap();
     let has_reason = |path: &std::path::Path| {
@@ -43,18 +43,24 @@ fn past_boots_give_an_interval_at_once_and_end_with_the_supply() {
     assert!(pages.flatten().any(|entry| has_reason(&entry.path())), "a page shows the reason");
 }
 
+/// Why the first point is unsupported, and the fix.
+fn refused(run: ProgramOutput) -> String {
+    let document = parsed(&run.exits(3));
+    document["unsupported"][0].to_string()
+}
+
 #[test]
 fn a_machine_that_systemd_did_not_start_is_unsupported_with_the_reason() {
-    let place = place();
-    let refused = run_on(&place, machines::BUSYBOX, "boot.startup").exits(3);
-    refused.says(&["PID 1 is init, not systemd", "boot.milestones"]);
-    let container = crate::place();
-    let refused = run_on(&container, machines::CONTAINER, "boot.startup boot.milestones").exits(3);
-    refused.says(&["this is a container (systemd-nspawn)", "measure on the host"]);
+    let without_systemd = refused(run_on(&place(), machines::BUSYBOX, "boot.startup --json"));
+    assert!(without_systemd.contains("PID 1 is init, not systemd"), "{without_systemd}");
+    assert!(without_systemd.contains("boot.milestones"), "{without_systemd}");
+    let container = refused(run_on(&place(), machines::CONTAINER, "boot.startup --json"));
+    assert!(container.contains("a container (systemd-nspawn)"), "{container}");
     // Also on this very machine, if it is one.
     let first = std::fs::read_to_string("/proc/1/comm").unwrap();
     if first.trim() != "systemd" {
-        let refused = place.run("run --no-lock -q boot.startup --dir ../work").unwrap().exits(3);
-        refused.says(&[&format!("PID 1 is {}, not systemd", first.trim())]);
+        let run = place().run("run --no-lock -q --json boot.startup --dir ../work").unwrap();
+        let here = refused(run);
+        assert!(here.contains(&format!("PID 1 is {}, not systemd", first.trim())), "{here}");
     }
 }

@@ -6,7 +6,7 @@ use plumb_protocol::{Start, StartError, StartedWorkload, Workload};
 use plumb_workload_kit::declare::workload;
 
 use crate::kernel_log::{self, KernelMessage};
-use crate::units::{Manager, Unit};
+use crate::units::{BootUnit, Manager};
 use crate::{processes, supply, systemd, units};
 
 /// The milestones, in the order of the fields of [`Milestones`].
@@ -96,7 +96,7 @@ struct Milestones {
 }
 
 impl Milestones {
-    fn with_systemd(messages: &[KernelMessage], manager: &Manager, units: &[Unit]) -> Self {
+    fn with_systemd(messages: &[KernelMessage], manager: &Manager, units: &[BootUnit]) -> Self {
         Self {
             program_us: kernel_log::first_program_us(messages)
                 .or(reached(manager.initrd_us))
@@ -109,7 +109,7 @@ impl Milestones {
             ssh_us: earliest_us(units, manager, |unit| {
                 SSH_UNITS.iter().any(|name| unit.is_called(name))
             }),
-            login_us: earliest_us(units, manager, Unit::is_login),
+            login_us: earliest_us(units, manager, BootUnit::is_login),
             finished_us: reached(manager.finished_us),
         }
     }
@@ -146,6 +146,10 @@ fn reached(us: u64) -> Option<u64> {
 }
 
 /// When the first of the units that are meant was started in this boot.
-fn earliest_us(units: &[Unit], manager: &Manager, is_meant: fn(&Unit) -> bool) -> Option<u64> {
+fn earliest_us(
+    units: &[BootUnit],
+    manager: &Manager,
+    is_meant: fn(&BootUnit) -> bool,
+) -> Option<u64> {
     units.iter().filter(|unit| is_meant(unit)).filter_map(|unit| unit.active_us(manager)).min()
 }

@@ -15,7 +15,8 @@ const UNITS_FILE: &str = "/systemctl-show-units.txt";
 const MANAGER_FILE: &str = "/systemctl-show.txt";
 
 const UNIT_PROPERTIES: &str = "--property=Id,Names,After,InactiveExitTimestampMonotonic,ActiveEnterTimestampMonotonic,ActiveExitTimestampMonotonic";
-const MANAGER_PROPERTIES: &str = "--property=InitRDTimestampMonotonic,UserspaceTimestampMonotonic,FinishTimestampMonotonic,Version";
+const MANAGER_PROPERTIES: &str =
+    "--property=InitRDTimestampMonotonic,UserspaceTimestampMonotonic,FinishTimestampMonotonic";
 
 /// So many of the slowest units are worth naming.
 const SLOWEST: usize = 5;
@@ -31,13 +32,11 @@ pub struct Manager {
     pub userspace_us: u64,
     /// All jobs of the default target were done.
     pub finished_us: u64,
-    /// Its version.
-    pub version: String,
 }
 
 /// A unit, with times in microseconds since the kernel started; 0 if it has none.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct Unit {
+pub struct BootUnit {
     id: String,
     names: Vec<String>,
     after: Vec<String>,
@@ -46,7 +45,7 @@ pub struct Unit {
     left_us: u64,
 }
 
-impl Unit {
+impl BootUnit {
     /// When it was started; None if not in this boot, or again after it had finished.
     pub fn active_us(&self, manager: &Manager) -> Option<u64> {
         (1..=manager.finished_us).contains(&self.active_us).then_some(self.active_us)
@@ -95,7 +94,6 @@ pub fn manager(root: &Root) -> Result<Manager, StartError> {
         initrd_us: number(&properties, "InitRDTimestampMonotonic"),
         userspace_us: number(&properties, "UserspaceTimestampMonotonic"),
         finished_us: number(&properties, "FinishTimestampMonotonic"),
-        version: properties.get("Version").copied().unwrap_or_default().to_owned(),
     })
 }
 
@@ -103,15 +101,15 @@ pub fn manager(root: &Root) -> Result<Manager, StartError> {
 ///
 /// # Errors
 /// Unsupported, if systemd does not answer.
-pub fn units(root: &Root) -> Result<Vec<Unit>, StartError> {
+pub fn units(root: &Root) -> Result<Vec<BootUnit>, StartError> {
     let arguments = ["show", UNIT_PROPERTIES, "--", "*"];
     let text = recorded::output(root, UNITS_FILE, "systemctl", &arguments)?;
     Ok(text.split("\n\n").map(unit).filter(|unit| !unit.id.is_empty()).collect())
 }
 
-fn unit(block: &str) -> Unit {
+fn unit(block: &str) -> BootUnit {
     let properties = properties(block);
-    Unit {
+    BootUnit {
         id: properties.get("Id").copied().unwrap_or_default().to_owned(),
         names: words(&properties, "Names"),
         after: words(&properties, "After"),
@@ -135,9 +133,9 @@ fn number(properties: &BTreeMap<&str, &str>, name: &str) -> u64 {
 }
 
 /// The remarks about the units of this boot: `critical chain of this boot: …` and `slowest units of this boot: …`.
-pub fn notes(units: &[Unit], manager: &Manager) -> Vec<String> {
+pub fn notes(units: &[BootUnit], manager: &Manager) -> Vec<String> {
     let chain: Vec<String> =
-        critical_chain(units, manager).into_iter().map(Unit::in_chain).collect();
+        critical_chain(units, manager).into_iter().map(BootUnit::in_chain).collect();
     let slowest: Vec<String> = slowest(units, manager)
         .into_iter()
         .map(|unit| format!("{} {}", unit.id, seconds(unit.took_us())))
@@ -149,8 +147,8 @@ pub fn notes(units: &[Unit], manager: &Manager) -> Vec<String> {
 }
 
 /// From the default target back: of the units that each waited for, the one that was started last.
-fn critical_chain<'u>(units: &'u [Unit], manager: &Manager) -> Vec<&'u Unit> {
-    let by_name: BTreeMap<&str, &Unit> =
+fn critical_chain<'u>(units: &'u [BootUnit], manager: &Manager) -> Vec<&'u BootUnit> {
+    let by_name: BTreeMap<&str, &BootUnit> =
         units.iter().map(|unit| (unit.id.as_str(), unit)).collect();
     let mut chain = Vec::new();
     let mut seen = BTreeSet::new();
@@ -172,8 +170,8 @@ fn critical_chain<'u>(units: &'u [Unit], manager: &Manager) -> Vec<&'u Unit> {
 }
 
 /// The units that took longest, the longest first.
-fn slowest<'u>(units: &'u [Unit], manager: &Manager) -> Vec<&'u Unit> {
-    let mut started: Vec<&Unit> = units
+fn slowest<'u>(units: &'u [BootUnit], manager: &Manager) -> Vec<&'u BootUnit> {
+    let mut started: Vec<&BootUnit> = units
         .iter()
         .filter(|unit| unit.took_us() > 0 && unit.began_us + unit.took_us() <= manager.finished_us)
         .collect();
@@ -189,15 +187,15 @@ fn seconds(us: u64) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{Manager, Unit, critical_chain, notes, unit};
+    use super::{BootUnit, Manager, critical_chain, notes, unit};
 
-    fn started(id: &str, after: &str, began_us: u64, active_us: u64) -> Unit {
+    fn started(id: &str, after: &str, began_us: u64, active_us: u64) -> BootUnit {
         unit(&format!(
             "Id={id}\nNames={id}\nAfter={after}\nInactiveExitTimestampMonotonic={began_us}\nActiveEnterTimestampMonotonic={active_us}\nActiveExitTimestampMonotonic=0"
         ))
     }
 
-    fn machine() -> Vec<Unit> {
+    fn machine() -> Vec<BootUnit> {
         let mut target =
             started("multi-user.target", "ssh.service cron.service", 9_000_000, 9_000_000);
         target.names.push("default.target".into());
@@ -212,12 +210,8 @@ mod tests {
         ]
     }
 
-    const FINISHED: Manager = Manager {
-        initrd_us: 0,
-        userspace_us: 1_000_000,
-        finished_us: 9_100_000,
-        version: String::new(),
-    };
+    const FINISHED: Manager =
+        Manager { initrd_us: 0, userspace_us: 1_000_000, finished_us: 9_100_000 };
 
     #[test]
     fn the_chain_follows_what_was_waited_for_longest() {
