@@ -98,7 +98,7 @@ pub fn fresh_name() -> String {
 
 /// The kernel's files: `/`, or the captured tree that `PLUMB_ROOT` names, for tests.
 pub fn root() -> Root {
-    env::var_os("PLUMB_ROOT").map_or_else(Root::default, |tree| Root::at(PathBuf::from(tree)))
+    Root::from_environment()
 }
 
 /// The folder of the journals, which hold the settings of the machine as they were before plumb changed them.

@@ -13,8 +13,15 @@ const STAGES: &[&str] = &["base", "measure", "record", "judge", "show"];
 const WORKLOADS: &str = "measure/workloads";
 
 /// The crates that a family of workloads may use; never another family.
-const OF_A_FAMILY: &[&str] =
-    &["classics", "protocol", "workload-ends", "workload-kit", "workload-path", "workload-testing"];
+const OF_A_FAMILY: &[&str] = &[
+    "classics",
+    "machine",
+    "protocol",
+    "workload-ends",
+    "workload-kit",
+    "workload-path",
+    "workload-testing",
+];
 
 /// The crates that every crate may use: the words and the units.
 const OF_EVERYBODY: [&str; 2] = ["model", "units"];

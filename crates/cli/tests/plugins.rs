@@ -446,6 +446,37 @@ fn what_is_unsupported_says_why_and_what_would_mend_it() {
 }
 
 #[test]
+fn a_supply_is_taken_whole_and_checked() {
+    let place = PluginFolders::new();
+    let boots = |supply: u32| {
+        format!(
+            "
+        MORE = dict(sample_is='process')
+        def start(request):
+            say(request, type='ready', supply={supply})
+        left = {supply}
+        def sample(request):
+            global left
+            left -= len(request['iterations'])
+            if left < 0:
+                say(request, type='failed', why='there are no more')
+            else:
+                say(request, type='samples', **columns(request['iterations']))
+        "
+        )
+    };
+    let path = place.plugin("boots", &boots(502));
+    let (ran, document) = place.document(&[&path, "--max-invocations", "3"]);
+    assert_eq!(ran.code, Some(0), "{ran}");
+    let result = &document["results"][0];
+    assert_eq!((&result["stop"], &result["samples"]), (&"supply".into(), &502.into()));
+    place.plumb(&["plugin", "check", &path]).ends(0, &["supply", "502 samples"]);
+    let none = place.plugin("none", &boots(0));
+    place.run(&[&none]).ends(4, &["a supply of 0 samples instead of `unsupported`"]);
+    place.plumb(&["plugin", "check", &none]).ends(4, &["a supply of 0 samples"]);
+}
+
+#[test]
 fn the_plug_in_path_is_searched_and_the_current_folder_is_not() {
     let place = PluginFolders::new();
     place.plugin("good", "");

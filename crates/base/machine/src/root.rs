@@ -14,6 +14,12 @@ impl Default for Root {
 }
 
 impl Root {
+    /// `/`, or the captured tree that `PLUMB_ROOT` names, for tests.
+    #[must_use]
+    pub fn from_environment() -> Self {
+        std::env::var_os("PLUMB_ROOT").map_or_else(Self::default, |tree| Self(PathBuf::from(tree)))
+    }
+
     /// A captured tree.
     #[must_use]
     pub fn at(path: impl Into<PathBuf>) -> Self {

@@ -76,6 +76,8 @@ pub enum FlagKind {
     WorkDiffers,
     /// A distribution that an invocation reported can't be read, and is left out.
     Unreadable,
+    /// Firmware counts from a cold start and not from the last restart.
+    FirmwareGrows,
     /// The session is too short to know for how long its noise remembers: its interval speaks of its own seconds.
     Short,
     /// Another reason, named by a plug-in.
@@ -85,7 +87,7 @@ pub enum FlagKind {
 
 impl FlagKind {
     /// Every kind that plumb itself finds.
-    pub const ALL: [Self; 35] = [
+    pub const ALL: [Self; 36] = [
         Self::Cached,
         Self::NotDirect,
         Self::Unflushed,
@@ -120,6 +122,7 @@ impl FlagKind {
         Self::SearchIncomplete,
         Self::WorkDiffers,
         Self::Unreadable,
+        Self::FirmwareGrows,
         Self::Short,
     ];
 
@@ -170,6 +173,9 @@ impl FlagKind {
                 "too little history on this machine to judge a change between runs"
             }
             Self::Unreadable => "unreadable distributions are ignored",
+            Self::FirmwareGrows => {
+                "the firmware's clock was not reset when the machine restarted: its time is too long"
+            }
             Self::Short => "the interval covers only the time of this measurement",
             Self::Bimodal => "there are two levels: a median between them describes neither",
             Self::Burst => "a burst ended: the initial speed does not last",
@@ -227,6 +233,7 @@ impl FlagKind {
             Self::SearchIncomplete => "search-incomplete",
             Self::WorkDiffers => "work-differs",
             Self::Unreadable => "unreadable",
+            Self::FirmwareGrows => "firmware-grows",
             Self::Short => "short",
             Self::Other(word) => word,
         }

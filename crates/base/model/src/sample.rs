@@ -237,6 +237,10 @@ pub struct Ready {
     /// Whether a sample is always one iteration, as a pass of a fixed shape is: there is nothing to calibrate.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub fixed_iterations: bool,
+    /// How many samples there are, if no more can be had (one per boot in a journal): at least 1. The engine then takes
+    /// all of them in one invocation, each as a process of its own, and stops the point. None if there is no limit.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub supply: Option<u64>,
     /// How long a spread run paused before it started this process, in nanoseconds: 0 if it did not. The engine writes
     /// it, whatever the process says; None in other runs, and in those of versions that did not store it.
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -22,6 +22,8 @@ pub enum StopReason {
     MaxTime,
     /// The time for the whole run is over.
     Budget,
+    /// The workload has no more samples.
+    Supply,
     /// A soak has lasted as long as was asked for.
     Time,
     /// Too many invocations were disturbed.
@@ -34,7 +36,7 @@ pub enum StopReason {
 
 impl StopReason {
     /// Every reason, in the order of declaration.
-    pub const ALL: [Self; 12] = [
+    pub const ALL: [Self; 13] = [
         Self::Precision,
         Self::Verdict,
         Self::Hopeless,
@@ -43,6 +45,7 @@ impl StopReason {
         Self::MaxInvocations,
         Self::MaxTime,
         Self::Budget,
+        Self::Supply,
         Self::Time,
         Self::Interference,
         Self::Failed,
@@ -61,6 +64,7 @@ impl StopReason {
             Self::MaxInvocations => "max-invocations",
             Self::MaxTime => "max-time",
             Self::Budget => "budget",
+            Self::Supply => "supply",
             Self::Time => "time",
             Self::Interference => "interference",
             Self::Failed => "failed",

@@ -10,6 +10,7 @@ mod trees;
 mod ab;
 mod addresses;
 mod bonnie;
+mod boot;
 mod budgets;
 mod check;
 mod commands;

@@ -43,6 +43,8 @@ pub struct PointHistory {
     pub iterations: Option<u64>,
     /// Length of one sample, in nanoseconds, once known.
     pub sample_ns: Option<u64>,
+    /// How many samples there are, if the workload has only so many.
+    pub supply: Option<u64>,
     /// Why the point is done; None while it still needs data.
     pub stopped: Option<StopReason>,
 }
@@ -73,6 +75,7 @@ impl History {
             let measured = invocation.measurement();
             let observation =
                 Observation::of(&record.plan, invocation.point, invocation.round, measured);
+            point.supply = invocation.ready.supply;
             if invocation.is_disturbed() {
                 point.add_excluded(observation.as_ref());
             }
@@ -179,6 +182,12 @@ impl PointHistory {
         if let Some((round, cost)) = observation.and_then(|observation| observation.cost) {
             self.side.add(round, cost, true);
         }
+    }
+
+    /// Whether the workload has no more samples.
+    #[must_use]
+    pub fn supply_is_taken(&self) -> bool {
+        self.supply.is_some_and(|supply| self.processes.len() as u64 >= supply)
     }
 
     /// Whether more than a fifth of it was measured next to other work.

@@ -1,8 +1,8 @@
 //! One invocation: a fresh process that is ready is sampled and ended.
 
 use plumb_model::{
-    Id, InvocationEnd, Measurement, Outcome, Plan, PlannedPoint, Ready, Role, SampleIs, Samples,
-    Sampling, SearchGoal, Usage, trials,
+    Id, Interference, InvocationEnd, Measurement, Outcome, Plan, PlannedPoint, Ready, Role,
+    SampleIs, Samples, Sampling, SearchGoal, Usage, trials,
 };
 use plumb_stats::search::{LoadSearch, NextTrial};
 
@@ -15,7 +15,7 @@ use crate::monitoring::Monitoring;
 use crate::sampling::{self, METHOD, SampleCounts};
 use crate::schedule::Finished;
 use crate::stream::{EventStream, RunPosition, StartedProcess};
-use plumb_launch::{InvocationSession, LaunchRefusal, valid_trial};
+use plumb_launch::{InvocationSession, LaunchRefusal, MOST_OF_SUPPLY, valid_supply, valid_trial};
 
 /// A stream reports once in this time, in nanoseconds.
 const STREAM_INTERVAL_NS: u64 = 1_000_000_000;
@@ -121,12 +121,12 @@ impl EngineInvocation<'_, '_> {
         invocation: Id,
         ready: &Ready,
     ) -> Result<Finished, Broken> {
-        self.monitoring.begin(self.point, session.pid());
-        let sampled = self.sample(session.as_mut(), invocation, ready);
-        // Also after a failure: monitors must not read on into the next invocation.
-        let readings = self.monitoring.end();
-        let Sampled { samples, usage, counts } = sampled?;
-        let found = self.monitoring.tell(self.stream, invocation, readings, &samples)?;
+        let (sampled, found) = match ready.supply {
+            // Its samples are of earlier times: nothing that runs now disturbs them.
+            Some(supply) => (self.sample_supply(session.as_mut(), invocation, supply)?, Vec::new()),
+            None => self.sample_with_monitors(session.as_mut(), invocation, ready)?,
+        };
+        let Sampled { samples, usage, counts } = sampled;
         // Before the observation: peak memory is known only when the process has been waited for.
         let stopped = session.stop()?;
         let (steady_start, warmup) =
@@ -139,6 +139,7 @@ impl EngineInvocation<'_, '_> {
             peak_memory_bytes: Some(stopped.peak_memory_bytes),
         };
         let observation = Observation::of(self.plan, self.point, self.at.round, measured);
+        self.known.supply = ready.supply;
         // What is left is spawn, set-up and stop: what one more invocation costs apart from its samples.
         let sampling_ns: u64 = samples.elapsed_ns.iter().sum();
         let lasted_ns = self.stream.elapsed_ns() - self.began_ns;
@@ -150,6 +151,39 @@ impl EngineInvocation<'_, '_> {
         };
         self.stream.ended(invocation, end)?;
         Ok(Finished { invocation, point: self.point, rules: rules(&found), observation })
+    }
+
+    /// Takes the samples of this invocation while the monitors read, and finds what disturbed it.
+    fn sample_with_monitors(
+        &mut self,
+        session: &mut dyn InvocationSession,
+        invocation: Id,
+        ready: &Ready,
+    ) -> Result<(Sampled, Vec<Interference>), Broken> {
+        self.monitoring.begin(self.point, session.pid());
+        let sampled = self.sample(session, invocation, ready);
+        // Also after a failure: monitors must not read on into the next invocation.
+        let readings = self.monitoring.end();
+        let sampled = sampled?;
+        let found = self.monitoring.tell(self.stream, invocation, readings, &sampled.samples)?;
+        Ok((sampled, found))
+    }
+
+    /// Takes every sample that the workload has.
+    fn sample_supply(
+        &mut self,
+        session: &mut dyn InvocationSession,
+        invocation: Id,
+        supply: u64,
+    ) -> Result<Sampled, Broken> {
+        let keep =
+            valid_supply(&self.planned().description, supply).map_err(LaunchRefusal::Failed)?;
+        let mut sampled =
+            Sampled { counts: SampleCounts { discard: 0, keep }, ..Sampled::default() };
+        for batch in vec![1; keep].chunks(MOST_OF_SUPPLY) {
+            self.more(session, invocation, batch, 0, &mut sampled)?;
+        }
+        Ok(sampled)
     }
 
     fn planned(&self) -> &PlannedPoint {

@@ -548,6 +548,101 @@ fn where_a_sample_is_a_process_exactly_as_many_count_as_were_asked() {
     assert!(asked.iter().all(|k| *k == 1));
 }
 
+/// A plan of two points whose samples are processes: the first has only so many.
+fn supply_plan(goal: Goal) -> Plan {
+    let mut plan = plan(2, goal);
+    for planned in &mut plan.points {
+        planned.description.sample_is = SampleIs::Process;
+    }
+    plan
+}
+
+fn supply_of(supply: u64) -> Fake {
+    Fake::new(vec![FakeBehaviour::HasOnly { supply }, FakeBehaviour::Steady { noise: 0.01 }])
+}
+
+#[test]
+fn a_supply_is_taken_whole_in_one_invocation_and_ends_the_point() {
+    let goals = [precision(0.5), precision(0.0001), Goal::Rules(StoppingRules::fixed(2))];
+    for goal in goals {
+        let mut plan = supply_plan(goal);
+        let rules = StoppingRules { max_invocations: Some(40), ..StoppingRules::precision(0.01) };
+        plan.points[1].rules = Some(rules);
+        // More than are asked for at once, next to a point that goes on.
+        let mut fake = supply_of(620);
+        fake.disturbs = |_| true;
+        fake.run(&plan).unwrap();
+        let last = fake.last_decision(0);
+        assert_eq!(last.stop, Some(StopReason::Supply));
+        assert_eq!((last.invocations, last.samples), (1, 620));
+        assert_eq!(fake.decisions(0).len(), 1, "it is decided once");
+        assert!(fake.last_decision(1).samples >= 10, "the other point goes on");
+        let started = rounds(&fake).into_iter().flatten().filter(|point| *point == 0).count();
+        assert_eq!(started, 1);
+        let supply: Vec<usize> = fake.asked.iter().map(Vec::len).filter(|n| *n > 100).collect();
+        assert_eq!(supply, [500, 120]);
+        assert!(fake.asked.iter().flatten().all(|k| *k == 1));
+    }
+}
+
+#[test]
+fn monitors_do_not_judge_samples_of_a_supply() {
+    let mut plan = retrying(2, precision(0.01));
+    plan.points[0].description.sample_is = SampleIs::Process;
+    let mut fake = supply_of(9);
+    fake.disturbs_point = Some(0);
+    fake.run(&plan).unwrap();
+    assert_eq!(stop_reasons(&fake)[&0], StopReason::Supply);
+    assert_eq!(excluded(&fake), 0);
+}
+
+#[test]
+fn a_soak_a_comparison_and_a_resumed_run_end_with_the_supply_too() {
+    let mut soak = supply_plan(Goal::Soak);
+    soak.budget_ns = Some(1_000_000_000);
+    let mut compared = supply_plan(timed(1_000_000_000));
+    compared.against_first = true;
+    for plan in [soak, compared] {
+        let mut fake = supply_of(12);
+        fake.run(&plan).unwrap();
+        assert!(stop_reasons(&fake).values().any(|stop| *stop == StopReason::Supply));
+        let taken = rounds(&fake).into_iter().flatten().filter(|point| *point == 0).count();
+        assert_eq!(taken, 1);
+    }
+
+    let plan = supply_plan(precision(0.01));
+    let mut fake = supply_of(12);
+    fake.run(&plan).unwrap();
+    let record = fake.record(&plan);
+    let mut again = supply_of(12);
+    again.resume(&plan, &record).unwrap();
+    assert_eq!(stop_reasons(&again)[&0], StopReason::Supply);
+    assert!(!rounds(&again).iter().flatten().any(|point| *point == 0), "it is not taken twice");
+}
+
+#[test]
+fn a_supply_that_makes_no_sense_fails_with_its_reason() {
+    let failure = |supply, sample_is| {
+        let mut plan = supply_plan(precision(0.01));
+        plan.points.truncate(1);
+        plan.points[0].description.sample_is = sample_is;
+        let mut fake = supply_of(supply);
+        fake.run(&plan).unwrap();
+        assert_eq!(stop_reasons(&fake)[&0], StopReason::Failed);
+        let ends = fake.events().find_map(|event| match event {
+            Event::InvocationEnded { end, .. } => Some(end.outcome.clone()),
+            _ => None,
+        });
+        match ends {
+            Some(Outcome::Failed(why)) => why,
+            other => panic!("{other:?}"),
+        }
+    };
+    assert!(failure(0, SampleIs::Process).contains("a supply of 0 samples"));
+    assert!(failure(1_000_000, SampleIs::Process).contains("at most 40000"));
+    assert!(failure(5, SampleIs::Iteration).contains("not processes"));
+}
+
 #[test]
 fn the_time_of_a_point_is_predicted_within_a_factor_of_two_for_most() {
     let noises = (0..40).map(|i| 0.05 + 0.005 * f64::from(i));

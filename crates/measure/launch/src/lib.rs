@@ -27,4 +27,4 @@ pub use launcher::{InvocationSession, Launcher, ProcessEnd, StartSpec};
 pub use progress::ignore_progress;
 pub use refusal::LaunchRefusal;
 pub use slot_report::SlotReport;
-pub use validate::{SampleShape, valid_trial};
+pub use validate::{MOST_OF_SUPPLY, SampleShape, valid_supply, valid_trial};

@@ -6,7 +6,7 @@
 use std::collections::BTreeSet;
 
 use plumb_model::{
-    Description, Histogram, Metric, MetricSource, Ready, Usage, check_trial, note_trial,
+    Description, Histogram, Metric, MetricSource, Ready, SampleIs, Usage, check_trial, note_trial,
 };
 use plumb_protocol::SampleReply;
 
@@ -142,6 +142,28 @@ pub fn valid_trial(
     check_trial(&reply.samples).map_err(LaunchRefusal::Failed)?;
     note_trial(&mut reply.samples, load, duration_ns);
     Ok(reply)
+}
+
+/// The most samples of a supply that are asked for at once: each may carry histograms.
+pub const MOST_OF_SUPPLY: usize = 500;
+/// The most samples of a supply: no memory is reserved for a number that a program has made up.
+const LARGEST_SUPPLY: usize = 40_000;
+
+/// The number of samples of a workload that says that it has only so many.
+///
+/// # Errors
+/// The error in it.
+pub fn valid_supply(description: &Description, supply: u64) -> Result<usize, String> {
+    if description.sample_is != SampleIs::Process {
+        return Err("it reports a supply, but its samples are not processes (sample_is)".to_owned());
+    }
+    match usize::try_from(supply) {
+        Ok(0) => Err("it reports a supply of 0 samples instead of `unsupported`".to_owned()),
+        Ok(count) if count <= LARGEST_SUPPLY => Ok(count),
+        _ => Err(format!(
+            "it reports a supply of {supply} samples; at most {LARGEST_SUPPLY} are possible"
+        )),
+    }
 }
 
 fn amounts(reply: &SampleReply) -> Result<(), LaunchRefusal> {

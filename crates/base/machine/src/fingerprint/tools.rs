@@ -93,6 +93,7 @@ fn libc_itself(root: &Root) -> Option<String> {
 }
 
 /// The container around plumb, by the traces that its manager leaves.
+#[must_use]
 pub fn container(root: &Root) -> Option<String> {
     let traces = [("/.dockerenv", "docker"), ("/run/.containerenv", "podman")];
     let found = traces.iter().find(|(trace, _)| root.path(trace).exists());

@@ -280,7 +280,7 @@ fn unsteady(data: &PointData) -> Option<Flag> {
 
 #[expect(clippy::cast_precision_loss, reason = "nanoseconds of one sample")]
 fn overhead(data: &PointData) -> Option<Flag> {
-    let clock = data.clock()?;
+    let clock = data.clock().filter(|_| !data.has_supply())?;
     let elapsed: Vec<f64> = data.invocations.iter().flat_map(|i| lengths(i)).collect();
     let share = clock.overhead_ns as f64 / median(&elapsed)?;
     (share > OVERHEAD_SHARE && share.is_finite()).then(|| {

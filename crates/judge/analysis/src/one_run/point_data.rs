@@ -82,10 +82,18 @@ impl<'a> PointData<'a> {
         5 * beside > self.invocations.len()
     }
 
+    /// Whether its samples are all that there are, of earlier times: their clock says only when they were read.
+    pub(crate) fn has_supply(&self) -> bool {
+        self.invocations.iter().any(|invocation| invocation.ready.supply.is_some())
+    }
+
     /// From the first steady sample to the end of the last, in seconds, without what lay between segments; None
-    /// where samples have no times, as those of other tools.
+    /// where samples have no times, as those of other tools and those of a supply.
     #[expect(clippy::cast_precision_loss, reason = "times stay far below 2^53 ns")]
     pub(crate) fn seconds(&self) -> Option<f64> {
+        if self.has_supply() {
+            return None;
+        }
         let mut spans: BTreeMap<u32, (u64, u64)> = BTreeMap::new();
         for invocation in &self.invocations {
             let samples = &invocation.samples;

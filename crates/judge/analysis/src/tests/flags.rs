@@ -142,6 +142,26 @@ fn no_steady_state_and_a_costly_clock_are_flagged() {
 }
 
 #[test]
+fn the_clock_says_nothing_of_samples_that_were_there_before() {
+    let record = Builder::new(None)
+        .measured(&COPY)
+        .invocations(|_, invocation| {
+            invocation.ready.supply = Some(12);
+            invocation.ready.clock = Some(ClockSource {
+                id: "monotonic".into(),
+                unit: "ns".into(),
+                resolution_ns: 1,
+                overhead_ns: 100_000,
+                kind: ClockKind::Wall,
+            });
+        })
+        .build();
+    let finding = only(&record);
+    assert_eq!(why(&finding, &FlagKind::Overhead), None);
+    assert_eq!((finding.session_s, finding.machine.is_none()), (None, true));
+}
+
+#[test]
 fn a_resumed_run_says_so_and_tells_when_the_machine_slept() {
     let record = Builder::new(None)
         .measured(&COPY)

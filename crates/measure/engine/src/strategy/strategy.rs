@@ -38,6 +38,8 @@ pub(super) fn common_stop(
         Some(StopReason::Failed)
     } else if is_too_disturbed(known.excluded, known.invocations) {
         Some(StopReason::Interference)
+    } else if known.supply_is_taken() {
+        Some(StopReason::Supply)
     } else if budget_ns.is_some_and(|budget| history.elapsed_ns >= budget) {
         Some(StopReason::Budget)
     } else {

@@ -105,7 +105,11 @@ impl UntilRules {
     ) -> Option<Decision> {
         let known = &history.points[point];
         let done = known.invocations > 0 && minima_reached(&self.points[point].rules, known);
-        let stop = if done { Some(StopReason::Fixed) } else { forced };
+        let stop = match forced {
+            Some(StopReason::Supply) => forced,
+            _ if done => Some(StopReason::Fixed),
+            forced => forced,
+        };
         stop.map(|_| decision(history, point, stop))
     }
 
@@ -139,6 +143,8 @@ impl UntilRules {
         let may_end = is_default && spread;
         let over = may_end && most_s.is_some_and(|most_s| seconds(known.spent_ns) >= most_s);
         let stop = match forced {
+            // All samples were taken at once, so precision did not end it.
+            Some(StopReason::Supply) => forced,
             _ if done => Some(StopReason::Precision),
             None if over => Some(StopReason::Budget),
             forced => forced,

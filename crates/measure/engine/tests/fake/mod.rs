@@ -37,6 +37,8 @@ pub enum FakeBehaviour {
     RoughTail { noise: f64 },
     /// Does so many operations per second and loses the rest, so much more or fewer from process to process.
     Bears { capacity: f64, noise: f64 },
+    /// Steady, and has only so many samples.
+    HasOnly { supply: u64 },
     /// Counts more good operations than were offered, from this trial on.
     Overcounts { trial: usize },
     /// Steady, and says before each sample what it is doing.
@@ -220,7 +222,11 @@ impl Launcher for FakeLauncher<'_> {
             left: (0, 0),
             until_ns: self.until_ns,
         };
-        Ok((Box::new(session), Ready::default()))
+        let supply = match kind {
+            FakeBehaviour::HasOnly { supply } => Some(supply),
+            _ => None,
+        };
+        Ok((Box::new(session), Ready { supply, ..Ready::default() }))
     }
 
     fn companions(&mut self) -> Result<Vec<(usize, SampleReply)>, LaunchRefusal> {
@@ -319,7 +325,9 @@ impl InvocationSession for FakeSession<'_> {
             let (noise, slow) = match self.kind {
                 FakeBehaviour::RoughTail { .. } => (0.01, 1.0),
                 FakeBehaviour::Steady { noise } => (noise, 1.0),
-                FakeBehaviour::Hangs { .. } | FakeBehaviour::Vanishes => (0.01, 1.0),
+                FakeBehaviour::Hangs { .. }
+                | FakeBehaviour::HasOnly { .. }
+                | FakeBehaviour::Vanishes => (0.01, 1.0),
                 FakeBehaviour::Talks { noise } => {
                     progress(&format!("sample {} of {}", i + 1, iterations.len()));
                     (noise, 1.0)

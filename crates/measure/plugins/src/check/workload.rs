@@ -1,8 +1,8 @@
 //! The checks of a plug-in as a workload: one invocation at its defaults.
 
 use plumb_launch::{
-    InvocationSession, KeeperLauncher, LaunchRefusal, Launcher, StartSpec, ignore_progress,
-    valid_trial,
+    InvocationSession, KeeperLauncher, LaunchRefusal, Launcher, MOST_OF_SUPPLY, StartSpec,
+    ignore_progress, valid_supply, valid_trial,
 };
 use plumb_model::{
     ClockKind, ClockSource, Description, QuantityKind, Ready, SampleIs, Samples, trials,
@@ -143,6 +143,9 @@ struct TimedBatch {
 
 impl WorkloadCheck<'_, '_> {
     fn sample(&mut self) -> Result<(), LaunchRefusal> {
+        if let Some(supply) = self.ready.supply {
+            return self.supply(supply);
+        }
         let numbers = self.list.numbers();
         let process = self.description.sample_is == SampleIs::Process;
         let (k, sample_ns) = if process { (1, 0) } else { self.calibrate()? };
@@ -175,6 +178,18 @@ impl WorkloadCheck<'_, '_> {
                 Ok(())
             }
         }
+    }
+
+    /// Takes a supply once: a second time there is nothing left of it.
+    fn supply(&mut self, supply: u64) -> Result<(), LaunchRefusal> {
+        let counts = valid_supply(self.description, supply);
+        self.list.judge("supply", counts.clone().map(|count| format!("{count} samples")));
+        let Ok(count) = counts else { return Ok(()) };
+        let batch = self.batch(&vec![1; count.min(MOST_OF_SUPPLY)], 0)?;
+        let batches = [batch];
+        self.list.add("sample", CheckOutcome::Ok, self.seen(&batches));
+        self.list.judge("histograms", histograms(self.description, &batches));
+        Ok(())
     }
 
     /// Iterations of a sample, and about how long it takes.

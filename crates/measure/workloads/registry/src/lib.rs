@@ -26,6 +26,7 @@ pub fn builtin() -> Vec<&'static dyn Workload> {
         plumb_workload_ssh::ALL,
         plumb_workload_language::ALL,
         plumb_workload_datastore::ALL,
+        plumb_workload_boot::ALL,
         plumb_workload_classic::ALL,
     ]
     .concat()

@@ -1,7 +1,7 @@
 //! The scorecard on one screen: the answer, a line per result, the main reasons to distrust, and what to type next.
 
 use plumb_analysis::{BaselineSource, CONFIDENCE};
-use plumb_model::{FlagKind, Goal, StopReason};
+use plumb_model::{FlagKind, Goal};
 use plumb_text::{Style, Table, TableColumn, Terminal, TextLine, clean, clip, counted, width};
 use plumb_units::percent;
 
@@ -11,7 +11,7 @@ use crate::run::header::{ACCEPTED_FAILURES, not_reached_heading};
 use crate::run::importance::{FlagWeight, by_importance};
 use crate::run::results_table::{
     best_quarter_gap, best_quarter_text, bits_text, interval, library_text, other_cpu_text,
-    own_cpu_text, pauses_text, reached, scaled_text,
+    own_cpu_text, pauses_text, reached, scaled_text, stop_text,
 };
 use crate::run::terminal::{
     NARROWEST, NextSteps, WIDEST_NAME, comparisons, flags as flags_chapter, heading, steps, title,
@@ -337,11 +337,7 @@ fn below(row: &ResultRow, least_gap: f64, crowded: bool) -> Option<String> {
         .as_ref()
         .filter(|of| of.source == BaselineSource::Expectation)
         .and_then(|_| baseline_text(row.finding));
-    let stopped = row
-        .finding
-        .stop
-        .filter(|stop| matches!(stop, StopReason::MaxInvocations | StopReason::MaxTime))
-        .map(|stop| format!("stopped by {}", stop.word()));
+    let stopped = row.finding.stop.and_then(stop_text);
     let parts: Vec<String> = row
         .goal
         .iter()

@@ -36,6 +36,7 @@ impl FlagWeight {
             | FlagKind::WithLoad
             | FlagKind::WorkDiffers
             | FlagKind::Suspended
+            | FlagKind::FirmwareGrows
             | FlagKind::EnvironmentChanged => Self::OtherSubject,
             FlagKind::Bimodal
             | FlagKind::Burst

@@ -439,10 +439,7 @@ fn below(row: &ResultRow, terminal: &Terminal, table: &mut Table) {
         let text = format!("waits for I/O {} of the time", whole_percent(cpu.iowait));
         table.across(BELOW, nothing(), TextLine::new(Style::Muted, &text));
     }
-    if let Some(stop @ (StopReason::MaxInvocations | StopReason::MaxTime)) = row.finding.stop
-        && has_no_column
-    {
-        let text = format!("stopped by {}", stop.word());
+    if let Some(text) = row.finding.stop.and_then(stop_text).filter(|_| has_no_column) {
         table.across(BELOW, nothing(), TextLine::new(Style::Muted, &text));
     }
     if terminal.width < ROOMY && !row.own_flags.is_empty() {
@@ -455,6 +452,17 @@ fn below(row: &ResultRow, terminal: &Terminal, table: &mut Table) {
         false => library_text(row.finding).unwrap_or_default(),
     };
     table.across(BELOW, nothing(), TextLine::new(Style::Muted, &below));
+}
+
+/// Why sampling stopped, if neither the interval nor a flag shows it.
+pub fn stop_text(stop: StopReason) -> Option<String> {
+    match stop {
+        StopReason::MaxInvocations | StopReason::MaxTime => {
+            Some(format!("stopped by {}", stop.word()))
+        }
+        StopReason::Supply => Some("no more samples exist".to_owned()),
+        _ => None,
+    }
 }
 
 fn waits_for_devices(cpu: &CpuShares) -> bool {
