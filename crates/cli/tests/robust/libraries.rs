@@ -53,7 +53,7 @@ fn the_lists_are_those_of_strace_and_differences_are_shown_in_ms_and_per_cent() 
         skip(Lack::Tool("strace"));
         return;
     }
-    let shown = exec(&place, "-n 6 -q --libraries", &[WITHOUT, WITH_LIBRARY]).exits(0);
+    let shown = exec(&place, "-n 10 -q --libraries", &[WITHOUT, WITH_LIBRARY]).exits(0);
     shown.shows(&["Start-up: ELF files", "relocations that the first does not map", "librrd"]);
     let document = last(&place);
     let start_ups = document["start_ups"].as_array().unwrap();

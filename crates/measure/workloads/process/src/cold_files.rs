@@ -141,11 +141,15 @@ fn share(part: u64, whole: u64) -> f64 {
 
 impl ColdFile {
     fn open(path: &Path) -> Result<Self, Failure> {
-        let failed = |error: io::Error| Failure::io(format!("opening {}", path.display()), &error);
-        let file = File::open(path).map_err(failed)?;
-        let bytes = file.metadata().map_err(failed)?.len();
+        Self::opened(path)
+            .map_err(|error| Failure::io(format!("opening {}", path.display()), &error))
+    }
+
+    fn opened(path: &Path) -> io::Result<Self> {
+        let file = File::open(path)?;
+        let bytes = file.metadata()?.len();
         // Pages that are not on the device yet can't be dropped: the file may have been built a moment ago.
-        file.sync_data().map_err(failed)?;
+        file.sync_data()?;
         Ok(Self { path: path.to_owned(), file, bytes })
     }
 

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::path::Path;
 
-use plumb_model::{Description, MappedFile, Ready, RelocationCounts, SampleIs};
+use plumb_model::{AuditClass, Description, MappedFile, Ready, RelocationCounts, SampleIs};
 use plumb_protocol::{
     Batch, Failure, Instance, SplitMix64, Start, StartError, StartedWorkload, Workload, current_cpu,
 };
@@ -35,6 +35,7 @@ impl Workload for Library {
                 reported_time("without", "wall time of /bin/true without it"),
             ],
             sample_is: SampleIs::Process,
+            audit_class: Some(AuditClass::Process),
             ..workload(
                 "process.library",
                 "starts /bin/true with a library preloaded and without it, in pairs",
@@ -54,13 +55,9 @@ impl Workload for Library {
             ))
             .into());
         }
-        let path = find_program(PROGRAM).map_err(|failure| {
+        find_program(PROGRAM).map_err(|failure| {
             StartError::unsupported(failure.0, "install coreutils, or another /bin/true")
         })?;
-        let argv = [OsString::from(PROGRAM)];
-        let program = |seed| -> Result<SpawnedProgram, Failure> {
-            Ok(SpawnedProgram::new(Path::new(&path), &argv, None, seed)?.without(&[PRELOAD]))
-        };
         let with = program(start.seed)?.with_variable(PRELOAD, library)?;
         let without = program(start.seed.wrapping_add(1))?;
         let added = added_files(&with, &without)?;
@@ -77,6 +74,12 @@ impl Workload for Library {
         let pairs = LibraryPairs { with, without, random: SplitMix64::new(start.seed) };
         Ok(StartedWorkload { instance: Box::new(pairs), ready })
     }
+}
+
+/// The program without any library preloaded.
+fn program(seed: u64) -> Result<SpawnedProgram, Failure> {
+    let argv = [OsString::from(PROGRAM)];
+    Ok(SpawnedProgram::new(Path::new(PROGRAM), &argv, None, seed)?.without(&[PRELOAD]))
 }
 
 /// The ELF files that are mapped only with the library: itself, and what it needs.

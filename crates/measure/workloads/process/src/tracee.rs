@@ -163,14 +163,13 @@ pub(crate) fn system_call(pid: c_int) -> io::Result<SystemCall> {
 const SYSCALL_INFO_SIZE: usize = 88;
 
 fn parsed(info: &[u8; SYSCALL_INFO_SIZE]) -> SystemCall {
-    let number = |at: usize| info[at..at + 8].try_into().map_or(0, u64::from_ne_bytes);
     let architecture = info[4..8].try_into().map_or(0, u32::from_ne_bytes);
     match info[0] {
-        SYSCALL_INFO_ENTRY if MAPPING_CALLS.contains(&(architecture, number(24))) => {
-            let flags = number(32 + 3 * 8);
+        SYSCALL_INFO_ENTRY if MAPPING_CALLS.contains(&(architecture, number_at(info, 24))) => {
+            let flags = number_at(info, 32 + 3 * 8);
             let is_file = flags & u64::from(libc::MAP_ANONYMOUS.unsigned_abs()) == 0;
             // The descriptor is an int, in the lower half of a register.
-            let descriptor = u32::try_from(number(32 + 4 * 8) & 0xffff_ffff).unwrap_or(0);
+            let descriptor = u32::try_from(number_at(info, 32 + 4 * 8) & 0xffff_ffff).unwrap_or(0);
             match is_file {
                 true => SystemCall::MapsFile(descriptor.cast_signed()),
                 false => SystemCall::Other,
@@ -179,6 +178,10 @@ fn parsed(info: &[u8; SYSCALL_INFO_SIZE]) -> SystemCall {
         SYSCALL_INFO_EXIT if info[32] == 0 => SystemCall::Succeeded,
         _ => SystemCall::Other,
     }
+}
+
+fn number_at(info: &[u8; SYSCALL_INFO_SIZE], at: usize) -> u64 {
+    info[at..at + 8].try_into().map_or(0, u64::from_ne_bytes)
 }
 
 fn check(answer: c_long) -> io::Result<()> {

@@ -145,20 +145,23 @@ pub struct MappedFilePart {
 
 impl StartUpPart {
     pub(super) fn of(found: &PointStartUp) -> Self {
-        let (share, at_start, at_end, why) = match &found.start_up.loader {
-            LoaderFigures::Measured { share, at_start, at_end } => {
-                (Some(*share), Some(*at_start), Some(*at_end), None)
-            }
-            LoaderFigures::Unsupported(why) => (None, None, None, Some(why.clone())),
-        };
-        Self {
+        let part = Self {
             point: found.point.name.clone(),
             files: found.start_up.files.iter().map(MappedFilePart::of).collect(),
             relocations: found.start_up.relocations(),
-            loader_share: share,
-            relocations_at_start: at_start,
-            relocations_at_exit: at_end,
-            no_loader: why,
+            loader_share: None,
+            relocations_at_start: None,
+            relocations_at_exit: None,
+            no_loader: None,
+        };
+        match &found.start_up.loader {
+            LoaderFigures::Measured { share, at_start, at_end } => Self {
+                loader_share: Some(*share),
+                relocations_at_start: Some(*at_start),
+                relocations_at_exit: Some(*at_end),
+                ..part
+            },
+            LoaderFigures::Unsupported(why) => Self { no_loader: Some(why.clone()), ..part },
         }
     }
 }
