@@ -62,16 +62,16 @@ pub struct ExecArgs {
     /// Run each command with /bin/sh -c
     #[arg(long)]
     shell: bool,
-    /// List the ELF files that each command maps, their relocations, and the loader's share of its time
+    /// List the ELF files that each command maps, and their relocations
     ///
-    /// This takes one untimed run of each command under ptrace, and a few with the statistics of glibc's loader.
+    /// Also shows the loader's share of the time. This takes one untimed run of each command under ptrace, and a few with the statistics of glibc's loader.
     #[arg(long)]
     libraries: bool,
-    /// Drop the pages of the command's ELF files from memory before each run (root)
+    /// Drop the command's ELF files from memory before each run (root)
     ///
     /// plumb checks with mincore that they are gone. The result is another series than that of warm runs. Other files, such
     /// as data and scripts, stay in memory.
-    #[arg(long)]
+    #[arg(long, hide_short_help = true)]
     cold: bool,
     /// Accept commands that exit with a non-zero status
     #[arg(short, long)]
