@@ -55,7 +55,7 @@ impl RelocationCounts {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum LoaderFigures {
-    /// Its figures.
+    /// What glibc reports.
     Measured {
         /// Time in the loader before the programs began, relative to the wall time of the run: the median of some runs.
         share: f64,

@@ -7,7 +7,7 @@ use crate::facts::{PointFacts, point_facts};
 /// What the start of the command of a point loads.
 #[derive(Debug, Clone, PartialEq)]
 pub struct PointStartUp {
-    /// The point.
+    /// The point of the command.
     pub point: PointFacts,
     /// What its start loads.
     pub start_up: StartUp,

@@ -56,8 +56,8 @@ impl ColdFiles {
             files.push(ColdFile::open(Path::new(path))?);
         }
         // SAFETY: asks for a constant of the system.
-        let page_bytes = unsafe { libc::sysconf(libc::_SC_PAGESIZE) };
-        let page_bytes = u64::try_from(page_bytes).unwrap_or(4096);
+        let page_size = unsafe { libc::sysconf(libc::_SC_PAGESIZE) };
+        let page_bytes = u64::try_from(page_size).unwrap_or(4096);
         let mut cold = Self { files, page_bytes, warmest: Dropped::default() };
         let dropped = cold.drop_pages()?;
         if dropped.pages > 0 && dropped.resident == dropped.pages {

@@ -127,8 +127,8 @@ impl Workload for ProcessCommand {
         untimed.run("cleanup", &untimed.cleanup)?;
         let mut ready = Ready::default();
         let paths: Vec<&String> = run.files.iter().map(|file| &file.path).collect();
-        let paths = serde_json::to_string(&paths).map_err(|error| Failure(error.to_string()))?;
-        ready.endpoints.insert(FILES.to_owned(), paths);
+        let text = serde_json::to_string(&paths).map_err(|error| Failure(error.to_string()))?;
+        ready.endpoints.insert(FILES.to_owned(), text);
         ready.start_up = Some(StartUp { files: run.files, loader });
         Ok((ready, Box::new(())))
     }

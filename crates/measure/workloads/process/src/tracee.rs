@@ -38,7 +38,7 @@ const MAPPING_CALLS: [(u32, u64); 5] = [
 /// What `waitpid` reports of a thread of the command.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Stop {
-    /// It ended.
+    /// The thread ended.
     Ended,
     /// It begins or ends a system call.
     SystemCall,
@@ -57,7 +57,7 @@ pub(crate) enum Stop {
 pub(crate) enum SystemCall {
     /// It is about to map this descriptor.
     MapsFile(c_int),
-    /// It succeeded.
+    /// The call succeeded.
     Succeeded,
     /// It failed, or is about to do something else.
     Other,

@@ -131,7 +131,7 @@ pub struct StartUpPart {
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct MappedFilePart {
-    /// Its path.
+    /// The path of the file.
     pub path: String,
     /// Its size in bytes.
     pub bytes: u64,
