@@ -54,7 +54,7 @@ pub struct ExecArgs {
     /// than the others.
     #[arg(long, value_name = "TIME", conflicts_with = "runs")]
     spread: Option<String>,
-    /// Replace `{NAME}` with each value of a list (`1,2,8`) or range (`1..64`)
+    /// Replace `{NAME}` with each value of a list (`1,2`) or range (`1..8`)
     ///
     /// Each value is one point. `1..64` doubles at each step, `1..9+2` adds 2, as in `plumb run`.
     #[arg(short = 'p', long = "param", value_name = "NAME=VALUE,…")]

@@ -18,7 +18,7 @@ pub(crate) struct ColdFiles {
     files: Vec<ColdFile>,
     page_bytes: u64,
     /// The drop that left most in memory.
-    warmest: Dropped,
+    warmest: PagesLeft,
 }
 
 struct ColdFile {
@@ -29,7 +29,7 @@ struct ColdFile {
 
 /// What a drop left in memory.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Dropped {
+pub(crate) struct PagesLeft {
     /// Pages of all files.
     pub(crate) pages: u64,
     /// Those that stayed in memory.
@@ -58,7 +58,7 @@ impl ColdFiles {
         // SAFETY: asks for a constant of the system.
         let page_size = unsafe { libc::sysconf(libc::_SC_PAGESIZE) };
         let page_bytes = u64::try_from(page_size).unwrap_or(4096);
-        let mut cold = Self { files, page_bytes, warmest: Dropped::default() };
+        let mut cold = Self { files, page_bytes, warmest: PagesLeft::default() };
         let dropped = cold.drop_pages()?;
         if dropped.pages > 0 && dropped.resident == dropped.pages {
             return Err(StartError::unsupported(
@@ -83,7 +83,7 @@ impl ColdFiles {
     ///
     /// # Errors
     /// If the system can't drop or can't say: without proof there is no cold run.
-    pub(crate) fn drop_pages(&mut self) -> Result<Dropped, Failure> {
+    pub(crate) fn drop_pages(&mut self) -> Result<PagesLeft, Failure> {
         for cold in &self.files {
             // SAFETY: the descriptor is open; the advice changes no memory of this process.
             let errno = unsafe {
@@ -93,7 +93,7 @@ impl ColdFiles {
                 return Err(cold.failed("dropping", &io::Error::from_raw_os_error(errno)));
             }
         }
-        let mut dropped = Dropped::default();
+        let mut dropped = PagesLeft::default();
         // Only now: to drop one file may read another's pages.
         for cold in &self.files {
             let resident =

@@ -70,7 +70,7 @@ struct ElfFile<'f, F> {
 }
 
 /// The parts of a program header that matter here.
-struct Segment {
+struct ProgramHeader {
     kind: u64,
     offset: u64,
     address: u64,
@@ -126,7 +126,7 @@ impl<'f, F: Read + Seek> ElfFile<'f, F> {
         words * self.word_bytes()
     }
 
-    fn segments(&mut self) -> io::Result<Vec<Segment>> {
+    fn segments(&mut self) -> io::Result<Vec<ProgramHeader>> {
         let header = self.bytes(0, if self.is_64_bit { 64 } else { 52 })?;
         let (table_at, entry_at) = if self.is_64_bit { (32..40, 54) } else { (28..32, 42) };
         let table = self.number(&header[table_at]);
@@ -141,10 +141,10 @@ impl<'f, F: Read + Seek> ElfFile<'f, F> {
         Ok(entries.map(|entry| self.segment(entry)).collect())
     }
 
-    fn segment(&self, entry: &[u8]) -> Segment {
+    fn segment(&self, entry: &[u8]) -> ProgramHeader {
         let [offset, address, file_size] =
             if self.is_64_bit { [8..16, 16..24, 32..40] } else { [4..8, 8..12, 16..20] };
-        Segment {
+        ProgramHeader {
             kind: self.number(&entry[..4]),
             offset: self.number(&entry[offset]),
             address: self.number(&entry[address]),
@@ -152,7 +152,7 @@ impl<'f, F: Read + Seek> ElfFile<'f, F> {
         }
     }
 
-    fn dynamic(&mut self, segment: &Segment) -> io::Result<DynamicTags> {
+    fn dynamic(&mut self, segment: &ProgramHeader) -> io::Result<DynamicTags> {
         if segment.file_size > MOST_DYNAMIC {
             return Err(damaged("the dynamic section is too large"));
         }
@@ -170,7 +170,7 @@ impl<'f, F: Read + Seek> ElfFile<'f, F> {
     }
 
     /// Packed relocations: an even word is one, an odd word has one for each set bit but the lowest.
-    fn packed(&mut self, tags: &DynamicTags, segments: &[Segment]) -> io::Result<u64> {
+    fn packed(&mut self, tags: &DynamicTags, segments: &[ProgramHeader]) -> io::Result<u64> {
         let (Some(address), Some(length)) = (tags.value(DT_RELR), tags.value(DT_RELRSZ)) else {
             return Ok(0);
         };

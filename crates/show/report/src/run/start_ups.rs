@@ -8,8 +8,6 @@ use plumb_text::{Style, Table, TableColumn, Terminal, TextLine, clean, counted};
 use plumb_units::{decimal_size, percent};
 use serde::Serialize;
 
-use crate::run::terminal::heading;
-
 /// The ELF files that each command maps. Of later commands, only how their files differ from the first's.
 pub(super) fn start_ups(finding: &RunFinding, terminal: &Terminal) -> String {
     let Some(first) = finding.start_ups.first() else { return String::new() };
@@ -36,8 +34,8 @@ pub(super) fn start_ups(finding: &RunFinding, terminal: &Terminal) -> String {
             table.row(file_row(file));
         }
     }
-    heading("Start-up: ELF files mapped from start to exit, with their relocations", terminal)
-        + &terminal.table(&table)
+    let title = "Start-up: ELF files mapped from start to exit, with their relocations";
+    terminal.lines(0, &TextLine::new(Style::Heading, title)) + &terminal.table(&table)
 }
 
 /// The summary and all files: `47 files, …: /usr/bin/perl, …`.
