@@ -89,7 +89,7 @@ pub enum FlagKind {
 
 impl FlagKind {
     /// Every kind that plumb itself finds.
-    pub const ALL: [Self; 36] = [
+    pub const ALL: [Self; 37] = [
         Self::Cached,
         Self::NotDirect,
         Self::Unflushed,
