@@ -13,6 +13,7 @@ use crate::plan::Plan;
 use crate::preparation::Prepared;
 use crate::record::Missing;
 use crate::sample::{InvocationEnd, Ready, Samples, Usage};
+use crate::start_up::StartUp;
 use crate::workload::Role;
 
 /// An event with its offset from the start of the segment.
@@ -81,6 +82,9 @@ pub enum Event {
         bytes_on_disk: u64,
         /// Remarks of the fixture for the reader.
         notes: Vec<String>,
+        /// What the start of a command loads, if the fixture found that.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        start_up: Option<Box<StartUp>>,
     },
     /// Every point that still needs data gets one invocation, in seeded random order.
     RoundStarted {

@@ -74,6 +74,8 @@ pub enum FlagKind {
     SearchIncomplete,
     /// The first run of a command did other work than those after it.
     WorkDiffers,
+    /// Part of the files that a cold start reads stayed in memory.
+    PartlyWarm,
     /// A distribution that an invocation reported can't be read, and is left out.
     Unreadable,
     /// Firmware counts from a cold start and not from the last restart.
@@ -87,7 +89,7 @@ pub enum FlagKind {
 
 impl FlagKind {
     /// Every kind that plumb itself finds.
-    pub const ALL: [Self; 36] = [
+    pub const ALL: [Self; 37] = [
         Self::Cached,
         Self::NotDirect,
         Self::Unflushed,
@@ -121,6 +123,7 @@ impl FlagKind {
         Self::Oversubscribed,
         Self::SearchIncomplete,
         Self::WorkDiffers,
+        Self::PartlyWarm,
         Self::Unreadable,
         Self::FirmwareGrows,
         Self::Short,
@@ -191,6 +194,9 @@ impl FlagKind {
             }
             Self::SearchIncomplete => "the limit is less precise than its goal requires",
             Self::WorkDiffers => "the first run did different work from the later ones",
+            Self::PartlyWarm => {
+                "other processes kept part of the files in memory: a start after a reboot takes longer"
+            }
             Self::Other(_) => "",
         }
     }
@@ -232,6 +238,7 @@ impl FlagKind {
             Self::Oversubscribed => "oversubscribed",
             Self::SearchIncomplete => "search-incomplete",
             Self::WorkDiffers => "work-differs",
+            Self::PartlyWarm => "partly-warm",
             Self::Unreadable => "unreadable",
             Self::FirmwareGrows => "firmware-grows",
             Self::Short => "short",

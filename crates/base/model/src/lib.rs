@@ -30,6 +30,7 @@ mod sample;
 mod search;
 mod secrets;
 mod series;
+mod start_up;
 mod stop;
 mod stopping_rules;
 mod trial;
@@ -79,6 +80,7 @@ pub use secrets::{DIGEST_DIGITS, KnownSecrets, STRUCK, names_a_secret, placehold
 pub use series::{
     MeasuredOn, PointOnTarget, RunCompanion, RunCosts, RunOfSeries, SeriesInRun, SeriesName,
 };
+pub use start_up::{LoaderFigures, MappedFile, RelocationCounts, StartUp};
 pub use stop::StopReason;
 pub use stopping_rules::StoppingRules;
 pub use trial::{check_trial, note_trial, trial_samples};

@@ -406,6 +406,21 @@ impl PlannedPoint {
         }
     }
 
+    /// The kind of its fixture or its workload, and the parameters that the fixture depends on, with their values; None
+    /// without a fixture.
+    #[must_use]
+    pub fn fixture_key(&self) -> Option<String> {
+        let parameters = self.description.fixture.as_ref()?;
+        let mut settings = Vec::new();
+        for (name, value) in &self.point.settings {
+            if parameters.contains(name) {
+                settings.push(format!("{name}={value}"));
+            }
+        }
+        let kind = self.description.fixture_kind.as_ref().unwrap_or(&self.point.workload);
+        Some(format!("{kind}:{}", settings.join(",")))
+    }
+
     /// The point with its server on another machine, which tells it from the same point without that.
     #[must_use]
     pub fn to(self, far_end: &FarEnd) -> Self {

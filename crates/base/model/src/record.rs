@@ -11,6 +11,7 @@ use crate::measurement::Measurement;
 use crate::plan::{AFTER_PAUSE, Plan, PlannedPoint};
 use crate::preparation::PreparationRecord;
 use crate::sample::{InvocationEnd, Outcome, Ready, Samples, Usage};
+use crate::start_up::StartUp;
 use crate::workload::{Metric, Role};
 
 /// Where records come from.
@@ -272,7 +273,7 @@ pub enum MissingKind {
 }
 
 /// A fixture that stood during a run.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct FixtureRecord {
     /// Id of the workload that needs the fixture.
     pub workload: String,
@@ -282,4 +283,7 @@ pub struct FixtureRecord {
     pub bytes_on_disk: u64,
     /// Remarks of the fixture for the reader.
     pub notes: Vec<String>,
+    /// What the start of a command loads, if the fixture found that.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub start_up: Option<StartUp>,
 }

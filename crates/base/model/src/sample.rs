@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::flag::Flag;
 use crate::search::trials;
+use crate::start_up::StartUp;
 use crate::workload::{ClockSource, Metric, MetricSource};
 
 /// Samples as columns of equal length, in the order in which they were taken.
@@ -231,6 +232,9 @@ pub struct Ready {
     pub flags: Vec<Flag>,
     /// Bytes that a fixture put on disk.
     pub bytes_on_disk: u64,
+    /// What the start of a command loads, if a fixture found that.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub start_up: Option<StartUp>,
     /// Declared metrics that this point does not have; never the first. Empty if it has all.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub without: Vec<String>,

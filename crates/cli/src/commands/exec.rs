@@ -31,6 +31,7 @@ use crate::ui::Ui;
   plumb exec --shell 'sort f | uniq -c'        run with /bin/sh; its start-up is included
   plumb exec --before-each 'rm -f out' './build out'   each run starts without the file
   plumb exec --setup 'make a' --setup 'make b' ./a ./b   build each before it runs
+  plumb exec --libraries 'perl -e 1' 'perl -MPOSIX -e 1'   which libraries make the start slower
   plumb exec -p threads=1..8 'xz -T{threads} -kf data'   one point per number of threads
 
 plumb splits a command into words as a shell would, but starts no shell. It times each run from just \
@@ -53,7 +54,7 @@ pub struct ExecArgs {
     /// than the others.
     #[arg(long, value_name = "TIME", conflicts_with = "runs")]
     spread: Option<String>,
-    /// Replace `{NAME}` with each value of a list (`1,2,8`) or range (`1..64`)
+    /// Replace `{NAME}` with each value of a list (`1,2`) or range (`1..8`)
     ///
     /// Each value is one point. `1..64` doubles at each step, `1..9+2` adds 2, as in `plumb run`.
     #[arg(short = 'p', long = "param", value_name = "NAME=VALUE,…")]
@@ -61,6 +62,17 @@ pub struct ExecArgs {
     /// Run each command with /bin/sh -c
     #[arg(long)]
     shell: bool,
+    /// List the ELF files that each command maps, and their relocations
+    ///
+    /// Also shows the loader's share of the time. This takes one untimed run of each command under ptrace, and a few with the statistics of glibc's loader.
+    #[arg(long)]
+    libraries: bool,
+    /// Drop the command's ELF files from memory before each run (root)
+    ///
+    /// plumb checks with mincore that they are gone. The result is another series than that of warm runs. Other files, such
+    /// as data and scripts, stay in memory.
+    #[arg(long, hide_short_help = true)]
+    cold: bool,
     /// Accept commands that exit with a non-zero status
     #[arg(short, long)]
     ignore_failure: bool,
@@ -188,6 +200,7 @@ fn points(args: &ExecArgs, all_threads: u64) -> Result<Vec<PlannedPoint>> {
     let mut asked = BTreeSet::new();
     for (command, mut settings) in commands.iter().zip(untimed) {
         settings.extend([ignoring(args.ignore_failure)]);
+        settings.insert("cold".to_owned(), Value::Switch(args.cold));
         let texts: Vec<String> = settings.values().map(Value::to_string).collect();
         let mut own: BTreeMap<String, Vec<Value>> = BTreeMap::new();
         for (name, values) in &sets {
@@ -206,7 +219,14 @@ fn points(args: &ExecArgs, all_threads: u64) -> Result<Vec<PlannedPoint>> {
         let parameters = parameters(&expanded);
         for value in values {
             let settings = settings.clone().into_iter().chain(value).collect();
-            points.push(point(command, args.shell, settings, &parameters)?);
+            let mut planned = point(command, args.shell, settings, &parameters)?;
+            if args.libraries || args.cold {
+                // What a command maps is found once, as a fixture that depends on everything that the command does.
+                let parameters = &planned.description.parameters;
+                planned.description.fixture =
+                    Some(parameters.iter().map(|parameter| parameter.name.clone()).collect());
+            }
+            points.push(planned);
         }
     }
     match sets.keys().find(|name| !asked.contains(*name)) {

@@ -91,6 +91,9 @@ fn kill_9_of_plumb_and_keeper_at_once_leaves_no_command() {
     let command = "sh -c 'setsid sleep 301 & (sleep 302 &) ; sleep 303; true'";
     let left = kill_both("exec -n 2 --no-lock", Some(command), "sleep 303");
     assert_eq!(left, [""; 0]);
+    // While it is traced.
+    let left = kill_both("exec -n 2 --no-lock --libraries", Some(command), "sleep 303");
+    assert_eq!(left, [""; 0]);
 }
 
 #[test]

@@ -61,6 +61,7 @@ pub use one_run::samples::{
 };
 pub use one_run::series_in_run::{run_of_series, series_in_run};
 pub use one_run::sides::compare_sides;
+pub use one_run::start_ups::PointStartUp;
 pub use one_run::summarise::{EarlierOf, RunQuestions, summarise, summarise_with};
 pub use one_run::time_series::{
     Disturbed, PointTimeSeries, TimeOf, TimeSeries, Traces, time_series,

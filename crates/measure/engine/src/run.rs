@@ -288,6 +288,7 @@ impl<'r> EngineRun<'r> {
                     key,
                     bytes_on_disk: ready.bytes_on_disk,
                     notes: ready.notes,
+                    start_up: ready.start_up.map(Box::new),
                 })?,
                 Err(refusal) => self.refuse(point, refusal)?,
             }

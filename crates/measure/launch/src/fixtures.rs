@@ -89,15 +89,7 @@ fn agree<'n>(
 
 /// The kind of its fixture, or the workload, the parameters that it depends on, and its medium.
 fn own_key(planned: &PlannedPoint, of_all: &[Preparation]) -> Option<String> {
-    let parameters = planned.description.fixture.as_ref()?;
-    let mut settings = Vec::new();
-    for (name, value) in &planned.point.settings {
-        if parameters.contains(name) {
-            settings.push(format!("{name}={value}"));
-        }
-    }
-    let kind = planned.description.fixture_kind.as_ref().unwrap_or(&planned.point.workload);
-    let key = format!("{kind}:{}", settings.join(","));
+    let key = planned.fixture_key()?;
     match medium_of(planned, of_all) {
         Some(medium) => Some(format!("{key} on {medium}")),
         None => Some(key),

@@ -22,6 +22,7 @@ use crate::one_run::levels::TwoLevels;
 use crate::one_run::link_fit::LinkFit;
 use crate::one_run::pauses::Pauses;
 use crate::one_run::ranking::VariantRanking;
+use crate::one_run::start_ups::PointStartUp;
 use crate::over_runs::standing_out::StandingOut;
 
 /// Everything that is found in one run.
@@ -49,6 +50,8 @@ pub struct RunFinding {
     pub against_above: Vec<PointComparison>,
     /// Whether the comparison works here, with its control sides (`ab --prove`); None if there are none.
     pub proof: Option<GateFinding>,
+    /// What the starts of commands load, for every point that has it.
+    pub start_ups: Vec<PointStartUp>,
     /// What moved since the last comparable run.
     pub since_last: Asked<SinceLast>,
     /// What can't be measured here.

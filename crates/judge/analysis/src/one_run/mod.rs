@@ -31,6 +31,7 @@ pub(crate) mod samples;
 pub(crate) mod series_in_run;
 pub(crate) mod shares;
 pub(crate) mod sides;
+pub(crate) mod start_ups;
 pub(crate) mod summarise;
 pub(crate) mod time_series;
 pub(crate) mod times;

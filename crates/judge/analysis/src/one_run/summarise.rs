@@ -33,6 +33,7 @@ use crate::one_run::random_reads::flag_faster;
 use crate::one_run::rankings::rankings;
 use crate::one_run::series_in_run::series_in_run;
 use crate::one_run::shares;
+use crate::one_run::start_ups::start_ups;
 use crate::over_runs::since::{EarlierRuns, results_since};
 
 /// Most quantiles of the steady samples that are kept for sketches.
@@ -111,6 +112,7 @@ pub fn summarise(record: &RunRecord) -> RunFinding {
         proof: gate(record, &against_first),
         against_first,
         against_above: against_above(record),
+        start_ups: start_ups(record),
         since_last: Asked::NotAsked,
         unsupported: failures::unsupported(record),
         failed,

@@ -202,6 +202,31 @@ impl SpawnedProgram {
         }
     }
 
+    /// Becomes the program, with the standard streams and signals that [`Self::run`] gives it. For a forked child: makes
+    /// system calls only. Returns if the program can't be started.
+    pub fn exec(&self) {
+        self.options.apply();
+        // SAFETY: the path ends in NUL, and both arrays of strings of this struct end in a null pointer.
+        unsafe {
+            libc::execve(
+                self.path.as_ptr(),
+                self.arguments.pointers.as_ptr().cast(),
+                self.environment.pointers.as_ptr().cast(),
+            );
+        }
+    }
+
+    /// With another variable in its environment.
+    ///
+    /// # Errors
+    /// If it holds a NUL byte.
+    pub fn with_variable(mut self, name: &str, value: &str) -> Result<Self, Failure> {
+        let mut all = std::mem::take(&mut self.environment.strings);
+        all.push(c_string(format!("{name}={value}").as_bytes())?);
+        self.environment = Strings::new(Some(self.padding.as_mut_ptr().cast()), all);
+        Ok(self)
+    }
+
     /// Gives back what memory this process can, so that little of it shows up in the peaks of the
     /// programs it starts; and goes once through the code of starting one, with a path that names
     /// none, so that the next start finds that code in place. Returns the floor that is left, in bytes.
@@ -341,7 +366,9 @@ fn c_string(bytes: &[u8]) -> Result<CString, Failure> {
 struct SpawnActions {
     actions: libc::posix_spawn_file_actions_t,
     attributes: libc::posix_spawnattr_t,
-    /// Where stdin, stdout and stderr come from; open as long as this lives.
+    /// Where stdin, stdout and stderr come from.
+    sources: [RawFd; 3],
+    /// What they refer to; open as long as this lives.
     _null: File,
     _pipes: [Option<OwnedFd>; 2],
 }
@@ -366,11 +393,28 @@ impl SpawnActions {
         let mut options: Self = Self {
             actions: unsafe { std::mem::zeroed() },
             attributes: unsafe { std::mem::zeroed() },
+            sources,
             _null: null,
             _pipes: pipes,
         };
         options.fill(sources)?;
         Ok(options)
+    }
+
+    /// Does to this process what `posix_spawn` does to a new one. Makes system calls only.
+    fn apply(&self) {
+        // SAFETY: the descriptors are open as long as this lives. The signal set is plain bits, for which all zeroes is the
+        // empty set; the pointers are to live objects, or null where nothing is asked for.
+        unsafe {
+            for (source, target) in self.sources.into_iter().zip(0..) {
+                libc::dup2(source, target);
+            }
+            for signal in DEFAULTED {
+                libc::signal(signal, libc::SIG_DFL);
+            }
+            let none: libc::sigset_t = std::mem::zeroed();
+            libc::sigprocmask(libc::SIG_SETMASK, &raw const none, std::ptr::null_mut());
+        }
     }
 
     fn fill(&mut self, sources: [RawFd; 3]) -> Result<(), Failure> {

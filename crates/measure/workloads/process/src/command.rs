@@ -2,14 +2,20 @@
 
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt;
-use std::path::Path;
-use std::process;
+use std::path::{Path, PathBuf};
+use std::process::{self, ExitStatus};
 
-use plumb_model::{AuditClass, Description, Flag, FlagKind, Ready, SampleIs};
-use plumb_protocol::{Batch, Failure, Instance, Start, StartError, StartedWorkload, Workload};
+use plumb_model::{AuditClass, Description, Flag, FlagKind, Ready, SampleIs, StartUp};
+use plumb_protocol::{
+    Batch, Failure, Held, Instance, Start, StartError, StartedWorkload, Workload,
+};
 
+use crate::cold_files::ColdFiles;
+use crate::loader::{OUTPUT, STATISTICS, figures};
+use crate::mapped_files::{TracedRun, trace};
 use crate::static_program::StaticProgram;
 use plumb_workload_kit::declare::{path, switch, text, workload};
+use plumb_workload_kit::folder::Folder;
 use plumb_workload_kit::spawn::{
     EndedProcess, SpawnedProgram, VALUE_NAMES, VALUE_NAMES_WITH_END, describe_end, find_program,
     metrics,
@@ -38,6 +44,7 @@ impl Workload for ProcessCommand {
                     "accept processes that end with a non-zero status or by a \
                 signal",
                 ),
+                switch("cold", "drop the pages of the command's ELF files before every run"),
                 text("setup", "", "untimed shell command before the first run of a worker"),
                 text("before_each", "", "untimed shell command before every run"),
                 text("after_each", "", "untimed shell command after every run"),
@@ -59,19 +66,13 @@ impl Workload for ProcessCommand {
     }
 
     fn start(&self, start: &Start) -> Result<StartedWorkload, StartError> {
-        let words = words(start.text("command"), start.is_on("shell"))?;
-        let values = self.values(start);
-        let words: Vec<String> = words.iter().map(|word| filled(word, &values)).collect();
-        let named = words.first().map_or("", String::as_str);
-        let first = match start.text("program") {
-            "" => named,
-            program => program,
-        };
-        let untimed = Untimed::of(start, &values);
-        // Before the program is looked for: `setup` may well make it.
-        untimed.run("setup", &untimed.setup)?;
-        let path = find_program(first).map_err(|failure| missing(failure, first))?;
+        let SetUp { words, path, untimed } = self.set_up(start)?;
         let mut argv: Vec<OsString> = words.iter().map(OsString::from).collect();
+        let cold = if start.is_on("cold") {
+            Some(ColdFiles::open(&files_of(start, &path, &argv, &untimed)?)?)
+        } else {
+            None
+        };
         // All sides of a comparison that proves itself are started by it, so that its own time is no difference.
         let spin = start
             .extra_work
@@ -89,18 +90,100 @@ impl Workload for ProcessCommand {
         ready.notes.push(format!("program {}", path.display()));
         ready.notes.push(memory_floor::note(program.rehearse()));
         ready.notes.extend(untimed.notes());
+        if let Some(cold) = &cold {
+            let files = cold.len();
+            let bytes = cold.bytes();
+            ready.notes.push(format!(
+                "cold: {bytes} bytes of {files} ELF files dropped from memory before each run"
+            ));
+        }
         let instance = CommandRuns {
             program,
             shown: words.join(" "),
             ignore_failure: start.is_on("ignore_failure"),
             untimed,
             spin,
+            cold,
         };
         Ok(StartedWorkload { instance: Box::new(instance), ready })
     }
+
+    fn prepare(&self, start: &Start) -> Result<(Ready, Box<dyn Held>), StartError> {
+        let SetUp { words, path, untimed } = self.set_up(start)?;
+        let argv: Vec<OsString> = words.iter().map(OsString::from).collect();
+        let run = traced(&path, &argv, &untimed)?;
+        if !run.status.success() && !start.is_on("ignore_failure") {
+            return Err(failed(&words.join(" "), run.status).into());
+        }
+        let folder = Folder::create(Path::new(&start.scratch), "loader")?;
+        let mut program = SpawnedProgram::new(&path, &argv, None, start.seed)?
+            .with_variable(STATISTICS.0, STATISTICS.1)?
+            .with_variable(OUTPUT, &folder.path().join("statistics").display().to_string())?;
+        let loader = figures(&mut program, folder.path(), |run| {
+            untimed.run("before_each", &untimed.before_each)?;
+            run()?;
+            untimed.run("after_each", &untimed.after_each)
+        })?;
+        untimed.run("cleanup", &untimed.cleanup)?;
+        let mut ready = Ready::default();
+        let paths: Vec<&String> = run.files.iter().map(|file| &file.path).collect();
+        let text = serde_json::to_string(&paths).map_err(|error| Failure(error.to_string()))?;
+        ready.endpoints.insert(FILES.to_owned(), text);
+        ready.start_up = Some(StartUp { files: run.files, loader });
+        Ok((ready, Box::new(())))
+    }
+}
+
+/// The endpoint by which the fixture names the ELF files of the command, as a JSON array of paths.
+const FILES: &str = "elf_files";
+
+/// The ELF files of the command: as the fixture found them, or as one more run shows.
+fn files_of(
+    start: &Start,
+    path: &Path,
+    argv: &[OsString],
+    untimed: &Untimed,
+) -> Result<Vec<String>, StartError> {
+    if let Some(found) = start.endpoints.get(FILES) {
+        return serde_json::from_str(found)
+            .map_err(|error| Failure(format!("the list of ELF files: {error}")).into());
+    }
+    let run = traced(path, argv, untimed)?;
+    Ok(run.files.into_iter().map(|file| file.path).collect())
+}
+
+/// One untimed run of the command under ptrace.
+fn traced(path: &Path, argv: &[OsString], untimed: &Untimed) -> Result<TracedRun, StartError> {
+    untimed.run("before_each", &untimed.before_each)?;
+    let run = trace(&SpawnedProgram::new(path, argv, None, 0)?)?;
+    untimed.run("after_each", &untimed.after_each)?;
+    Ok(run)
+}
+
+/// A command whose `setup` has run.
+struct SetUp {
+    words: Vec<String>,
+    /// The program of the first word, or of the parameter `program`.
+    path: PathBuf,
+    untimed: Untimed,
 }
 
 impl ProcessCommand {
+    fn set_up(&self, start: &Start) -> Result<SetUp, StartError> {
+        let words = words(start.text("command"), start.is_on("shell"))?;
+        let values = self.values(start);
+        let words: Vec<String> = words.iter().map(|word| filled(word, &values)).collect();
+        let first = match start.text("program") {
+            "" => words.first().map_or("", String::as_str),
+            program => program,
+        };
+        let untimed = Untimed::of(start, &values);
+        // Before the program is looked for: `setup` may well make it.
+        untimed.run("setup", &untimed.setup)?;
+        let path = find_program(first).map_err(|failure| missing(failure, first))?;
+        Ok(SetUp { words, path, untimed })
+    }
+
     /// The command's own parameters, as they stand in it, with their values.
     fn values(&self, start: &Start) -> Vec<(String, String)> {
         let description = self.describe();
@@ -150,6 +233,8 @@ struct CommandRuns {
     untimed: Untimed,
     /// The program that starts it after some extra work, kept as long as it is used.
     spin: Option<StaticProgram>,
+    /// The files whose pages are dropped before each run.
+    cold: Option<ColdFiles>,
 }
 
 /// Shell commands around the runs, empty if there is none. Their time is in no sample.
@@ -215,17 +300,23 @@ impl Untimed {
 impl CommandRuns {
     fn once(&mut self) -> Result<EndedProcess, Failure> {
         self.untimed.run("before_each", &self.untimed.before_each)?;
+        if let Some(cold) = &mut self.cold {
+            cold.drop_pages()?;
+        }
         let ended = self.program.run()?;
         self.untimed.run("after_each", &self.untimed.after_each)?;
         if ended.status.success() || self.ignore_failure {
             return Ok(ended);
         }
-        Err(Failure(format!(
-            "command failed: {}: {} (timed runs have /dev/null for stdin, stdout and stderr; run it by hand to see its output, or accept failures with ignore_failure=yes (-i in `exec` and `ab`))",
-            self.shown,
-            describe_end(ended.status)
-        )))
+        Err(failed(&self.shown, ended.status))
     }
+}
+
+fn failed(shown: &str, status: ExitStatus) -> Failure {
+    Failure(format!(
+        "command failed: {shown}: {} (timed runs have /dev/null for stdin, stdout and stderr; run it by hand to see its output, or accept failures with ignore_failure=yes (-i in `exec` and `ab`))",
+        describe_end(status)
+    ))
 }
 
 impl Instance for CommandRuns {
@@ -258,6 +349,9 @@ impl Instance for CommandRuns {
         if smallest <= floor {
             batch
                 .flag(Flag::new(FlagKind::Other("memory-floor".into()), memory_floor::note(floor)));
+        }
+        if let Some(flag) = self.cold.as_ref().and_then(ColdFiles::flag) {
+            batch.flag(flag);
         }
         Ok(())
     }

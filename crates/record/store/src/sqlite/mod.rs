@@ -6,6 +6,7 @@ mod content;
 mod counters;
 mod db_error;
 mod derived;
+mod fixture_notes;
 mod info;
 mod kept;
 mod merge;

@@ -14,6 +14,7 @@ use crate::answers::{RunEnd, RunSummary};
 use crate::error::StoreError;
 use crate::owner;
 use crate::sqlite::db_error::DbError;
+use crate::sqlite::fixture_notes::FixtureNotes;
 
 /// All runs, oldest first.
 pub(super) fn runs(db: &Connection) -> Result<Vec<Id>, DbError> {
@@ -299,11 +300,14 @@ fn fixtures(db: &Connection, run: i64) -> Result<Vec<FixtureRecord>, DbError> {
     let sql = "SELECT workload, key, bytes_on_disk, notes FROM fixture WHERE run = ? \
                ORDER BY segment, ordinal, at_ns, workload, key, bytes_on_disk, notes";
     all(db, sql, &[&run], |row| {
+        let text: String = row.get(3)?;
+        let FixtureNotes { notes, start_up } = FixtureNotes::of_text(&text)?;
         Ok(FixtureRecord {
             workload: row.get(0)?,
             key: row.get(1)?,
             bytes_on_disk: unsigned(row.get(2)?),
-            notes: serde_json::from_str(&row.get::<_, String>(3)?)?,
+            notes,
+            start_up,
         })
     })
 }

@@ -90,6 +90,7 @@ CREATE TABLE requirement (
 ) STRICT;
 CREATE INDEX requirement_run ON requirement (run);
 
+-- `notes` is a JSON array of text, or an object of that array and of what the start of a command loads.
 CREATE TABLE fixture (
   run INTEGER NOT NULL REFERENCES run,
   segment INTEGER NOT NULL,

@@ -5,10 +5,10 @@ use std::collections::BTreeMap;
 use plumb_model::{
     Better, Companion, Counter, CounterKind, Decision, Description, Environment, Event,
     FixtureRecord, Flag, FlagKind, Goal, Histogram, Host, Id, Interference, InvocationEnd,
-    InvocationRecord, Look, Machine, Metric, MetricSource, Missing, Outcome, Owner, Plan,
-    PlannedPoint, Point, PreparationRecord, PreparationSlot, Prepared, Program, QuantityKind,
+    InvocationRecord, Look, Machine, MappedFile, Metric, MetricSource, Missing, Outcome, Owner,
+    Plan, PlannedPoint, Point, PreparationRecord, PreparationSlot, Prepared, Program, QuantityKind,
     Reading, Readings, Ready, Role, RunRecord, RunStatus, Samples, Segment, Settings, Stamped,
-    StopReason, StoppingRules, Target, Trace, Usage, Value,
+    StartUp, StopReason, StoppingRules, Target, Trace, Usage, Value,
 };
 
 /// An identity that is the same in every test run.
@@ -235,6 +235,10 @@ pub fn eventful(run: Id, invocation: Id) -> Vec<Stamped> {
         key: "size=1GiB".into(),
         bytes_on_disk: 1 << 30,
         notes: vec!["laid out".into()],
+        start_up: Some(Box::new(StartUp {
+            files: vec![MappedFile { path: "/lib/a.so".into(), bytes: 9, relocations: None }],
+            ..StartUp::default()
+        })),
     });
     let thp = |became: &str| Prepared {
         setting: "thp".into(),
@@ -354,12 +358,13 @@ fn fold_into(record: &mut RunRecord, at_ns: u64, event: &Event) {
             }
         }
         Event::Unsupported(missing) => record.unsupported.push(missing.clone()),
-        Event::FixtureReady { workload, key, bytes_on_disk, notes } => {
+        Event::FixtureReady { workload, key, bytes_on_disk, notes, start_up } => {
             record.fixtures.push(FixtureRecord {
                 workload: workload.clone(),
                 key: key.clone(),
                 bytes_on_disk: *bytes_on_disk,
                 notes: notes.clone(),
+                start_up: start_up.as_deref().cloned(),
             });
         }
         Event::Decided(decision) => record.decisions.push(Decision::clone(decision)),

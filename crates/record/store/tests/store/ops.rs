@@ -75,6 +75,7 @@ fn ready() -> impl Strategy<Value = Ready> {
             supply: None,
             paused_ns: None,
             without: Vec::new(),
+            start_up: None,
         })
 }
 
@@ -177,6 +178,7 @@ fn say() -> impl Strategy<Value = Event> {
                 key,
                 bytes_on_disk,
                 notes,
+                start_up: None,
             }
         ),
         Just(Event::RoundStarted { round: 1, points: vec![0] }),

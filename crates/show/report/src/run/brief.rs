@@ -13,6 +13,7 @@ use crate::run::results_table::{
     best_quarter_gap, best_quarter_text, bits_text, interval, library_text, other_cpu_text,
     own_cpu_text, pauses_text, reached, scaled_text, stop_text,
 };
+use crate::run::start_ups::start_ups;
 use crate::run::terminal::{
     NARROWEST, NextSteps, WIDEST_NAME, comparisons, flags as flags_chapter, heading, steps, title,
 };
@@ -59,6 +60,7 @@ pub fn brief_scorecard(view: &View, terminal: &Terminal, closing: &NextSteps) ->
         first,
         second,
         proof(view.finding.proof.as_ref(), &terminal),
+        start_ups(view.finding, &terminal),
         reasons(view, &terminal),
         next(view, closing, &terminal),
     ];

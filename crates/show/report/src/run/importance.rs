@@ -35,6 +35,7 @@ impl FlagWeight {
             | FlagKind::Oversubscribed
             | FlagKind::WithLoad
             | FlagKind::WorkDiffers
+            | FlagKind::PartlyWarm
             | FlagKind::Suspended
             | FlagKind::FirmwareGrows
             | FlagKind::EnvironmentChanged => Self::OtherSubject,

@@ -26,6 +26,7 @@ use crate::run::json_links::{LinkPart, link};
 use crate::run::levels::{LevelsPart, levels_part};
 use crate::run::ranking::RankingPart;
 use crate::run::since_last::{SinceLastPart, since_last_part};
+use crate::run::start_ups::StartUpPart;
 use crate::run::view::{ResultRow, View};
 
 /// Name of the document's form.
@@ -56,6 +57,9 @@ pub struct RunDocument {
     pub bottlenecks: Vec<BottleneckPart>,
     /// Whether the comparison works here, with its control sides (`ab --prove`); null without control sides.
     pub proof: Option<ProofPart>,
+    /// What the starts of commands load (`exec --libraries`).
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub start_ups: Vec<StartUpPart>,
     /// The series that stand out since the last comparable run; null if there is none, or it was not looked for.
     pub since_last: Option<SinceLastPart>,
     /// The preparations, in order.
@@ -401,6 +405,7 @@ pub fn document(view: &View) -> RunDocument {
             .map(|found| BottleneckPart::of(found, &finding.results))
             .collect(),
         proof: finding.proof.as_ref().map(proof_part),
+        start_ups: finding.start_ups.iter().map(StartUpPart::of).collect(),
         since_last: since_last_part(view.finding),
         preparations: finding.run.preparations.iter().map(preparation).collect(),
         unsupported: finding.unsupported.iter().map(unsupported).collect(),

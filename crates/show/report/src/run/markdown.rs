@@ -10,6 +10,7 @@ use crate::run::burst::burst_text;
 use crate::run::header::{ACCEPTED_FAILURES, not_reached_heading};
 use crate::run::results_table::{best_quarter_text, other_cpu_text};
 use crate::run::since_last::{self, since_last_text};
+use crate::run::start_ups::in_one_line;
 use crate::run::view::{
     FlagNote, ResultRow, View, baseline_text, comparison_text, encryption_text, shared_confidence,
     spread_text,
@@ -30,6 +31,13 @@ pub fn markdown(view: &View) -> String {
     out.push_str(&comparisons(view));
     let proof = proof_lines(view.finding.proof.as_ref());
     out.push_str(&list("Proof", proof.iter().map(|line| escape(line))));
+    out.push_str(&list(
+        "Start-up",
+        view.finding
+            .start_ups
+            .iter()
+            .map(|found| format!("{}: {}", code(&found.point.name), escape(&in_one_line(found)))),
+    ));
     out.push_str(&list("Reasons to distrust", view.flags.iter().map(flag)));
     let finding = view.finding;
     out.push_str(&list(

@@ -21,6 +21,7 @@ mod ranking;
 mod results_table;
 mod sentences;
 mod since_last;
+mod start_ups;
 mod terminal;
 mod typed_value;
 pub(crate) mod view;

@@ -59,6 +59,7 @@ const PHRASES: &[Phrase] = &[
     phrase("network.udp", "UDP datagrams of {bytes}", &[]),
     phrase("process.exec", "Starting a program", &[]),
     phrase("process.fork", "Process creation with {method}", &[]),
+    phrase("process.library", "Starting a program with {library} in addition", &[]),
     phrase("process.thread", "Thread creation", &[]),
     phrase("scheduler.messaging", "Messages between groups of tasks", &[]),
     phrase("scheduler.pipe", "Round trips through a pipe", &["placement"]),

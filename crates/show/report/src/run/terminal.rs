@@ -11,6 +11,7 @@ use crate::comparison::{proof, verdict};
 use crate::run::header::{ACCEPTED_FAILURES, not_reached_heading};
 use crate::run::results_table::results;
 use crate::run::since_last::{self, since_last_text};
+use crate::run::start_ups::start_ups;
 use crate::run::view::{
     FlagNote, View, comparison_text, encryption_text, looks_text, shared_confidence, spread_text,
 };
@@ -45,6 +46,7 @@ pub fn scorecard(view: &View, terminal: &Terminal, closing: &NextSteps) -> Strin
         first,
         second,
         proof(view.finding.proof.as_ref(), &terminal),
+        start_ups(view.finding, &terminal),
         flags(view, &terminal),
         unsupported(view, &terminal),
         failed(view, &terminal),

@@ -5,7 +5,7 @@ use plumb_analysis::{
 };
 use plumb_model::{Better, FlagKind};
 use plumb_text::counted;
-use plumb_units::{Figure, percent, quantity};
+use plumb_units::{Figure, percent, percent_figure, quantity};
 
 use crate::comparison::{other_build, pairs_text, settling, side_effects, verdict};
 use crate::figure::figure;
@@ -335,7 +335,8 @@ pub fn baseline_text(finding: &Finding) -> Option<String> {
     })
 }
 
-/// By how much values exceed the other point's: `+3.1 [2.9, 3.3] ms`.
+/// By how much values exceed the other point's: `+3.1 [2.9, 3.3] ms`; times also in per cent: `+4.29 [4.2, 4.4] s,
+/// +78 % [76, 81]`.
 #[must_use]
 pub fn difference_text(of: &PointComparison) -> Option<String> {
     let difference = of.difference.as_ref()?;
@@ -343,7 +344,25 @@ pub fn difference_text(of: &PointComparison) -> Option<String> {
     let shown = figure(difference, &of.unit);
     let brackets = shown.brackets();
     let parts = [format!("{sign}{}", shown.estimate), brackets, shown.unit];
-    Some(parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(" "))
+    let text = parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(" ");
+    Some(match change_in_percent(of) {
+        Some(percent) => format!("{text}, {percent}"),
+        None => text,
+    })
+}
+
+/// The relative change of a time: `+78 % [76, 81]`. Of rates there is none, because a ratio compares costs.
+fn change_in_percent(of: &PointComparison) -> Option<String> {
+    let ratio =
+        of.found.ratio.as_ref().filter(|ratio| of.unit == "s" && ratio.value.is_finite())?;
+    let change = ratio.value - 1.0;
+    let sign = if change > 0.0 { "+" } else { "" };
+    Some(match &ratio.interval {
+        Ok(ends) => {
+            format!("{sign}{}", percent_figure(change, Ok((ends.low - 1.0, ends.high - 1.0))))
+        }
+        Err(_) => format!("{sign}{}", percent(change)),
+    })
 }
 
 /// `, 95 % confidence over all 3 verdicts`; nothing for one comparison.

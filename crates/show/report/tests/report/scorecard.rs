@@ -239,11 +239,12 @@ fn commands_are_compared_with_the_first() {
 
     Compared with gzip -1 corpus, margin 1 %, 95 % confidence over all 3 verdicts
       zstd -1 corpus  faster        0.2470× the cost [0.2451, 0.2489], 4.05× as fast, -312 [-315, -310]
-                                    ms, 20 pairs, beyond margin
-      pigz -1 corpus  inconclusive  0.995× the cost [0.986, 1.003], -1.9 [-5.6, 1.4] ms, 20 pairs, could
-                                    have found 0.9 %, about 53 pairs would settle it
-        against zstd -1 corpus above: slower, 4.03× the cost [3.99, 4.06], +310 [307, 313] ms, 20 pairs,
-        beyond margin
+                                    ms, -75.30 % [-75.49, -75.11], 20 pairs, beyond margin
+      pigz -1 corpus  inconclusive  0.995× the cost [0.986, 1.003], -1.9 [-5.6, 1.4] ms, -0.47 % [-1.36,
+                                    0.34], 20 pairs, could have found 0.9 %, about 53 pairs would settle
+                                    it
+        against zstd -1 corpus above: slower, 4.03× the cost [3.99, 4.06], +310 [307, 313] ms, +303 %
+        [299, 306], 20 pairs, beyond margin
 
     stored: ~/.local/share/plumb/plumb.db
     plumb show last --json     the same as a document

@@ -13,6 +13,7 @@ use super::invocation::OpenInvocation;
 use super::monitored::{self, CounterKeys};
 use crate::sqlite::content::{self, ContentId, count, signed, word};
 use crate::sqlite::db_error::DbError;
+use crate::sqlite::fixture_notes::FixtureNotes;
 
 /// What the writer knows of the run that goes on.
 #[derive(Debug, Clone)]
@@ -188,8 +189,8 @@ impl OpenRun {
                 let columns = params![setting, "", "", signed(at_ns)];
                 self.fact(db, at_ns, "preparation", columns)
             }
-            Event::FixtureReady { workload, key, bytes_on_disk, notes } => {
-                let notes = serde_json::to_string(notes)?;
+            Event::FixtureReady { workload, key, bytes_on_disk, notes, start_up } => {
+                let notes = FixtureNotes::text(notes, start_up.as_deref())?;
                 let columns = params![workload, key, signed(*bytes_on_disk), notes];
                 self.fact(db, at_ns, "fixture", columns)
             }
