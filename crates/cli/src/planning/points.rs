@@ -708,7 +708,7 @@ mod tests {
             suite.entries.iter().map(|entry| family(&entry.workload)).collect();
         let all = plumb_workloads::builtin().into_iter().map(|w| family(&w.describe().id));
         let missing: BTreeSet<_> = all.filter(|family| !looked.contains(family)).collect();
-        let expected = ["block", "classic", "compression", "tls"];
+        let expected = ["block", "boot", "classic", "compression", "tls"];
         assert_eq!(missing.into_iter().collect::<Vec<_>>(), expected);
     }
 }
