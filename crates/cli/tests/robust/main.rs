@@ -27,6 +27,7 @@ mod https;
 mod imports;
 mod interrupt;
 mod kill;
+mod languages;
 mod loads;
 mod loopback;
 mod loops;
