@@ -61,7 +61,7 @@ fn a_language_that_prints_a_wrong_number_fails_and_all_others_are_measured() {
     let words = format!("run languages {SHORT} --min-invocations 1 --max-invocations 1");
     let mut command = languages(&place, &words);
     let ran = ran(command.env("PATH", wrong_lua(&place))).unwrap().exits(4);
-    ran.shows(&["instead of \"Found 2262 prime numbers.", "CPU time of 10 loops", "lua failed"]);
+    ran.shows(&["printed \"Found 2263 prime numbers.", "CPU time of 10 loops", "lua failed"]);
     let rows = ranking(&place);
     let of_status = |status: &str| {
         let rows = rows.iter().filter(|row| field(row, "status") == status);
@@ -135,7 +135,7 @@ fn versions_of_a_tool_stand_side_by_side() {
     let rows = ranking(&place);
     let version = |tool: &str| {
         let row = rows.iter().find(|row| field(row, "value") == tool).unwrap();
-        field(row, "version").to_owned()
+        field(row, "version").trim_matches('"').to_owned()
     };
     assert!(version("/usr/bin/python3").starts_with("cpython"), "{rows:?}");
     assert!(version("pypy3").starts_with("pypy"), "{rows:?}");

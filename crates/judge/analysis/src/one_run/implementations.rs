@@ -182,7 +182,8 @@ fn no_ranks_text(why: &NoRanking, points: &[&Finding]) -> String {
     match *why {
         NoRanking::TooFewItems { .. } => "there is nothing to compare".to_owned(),
         NoRanking::TooFewBlocks { have } => {
-            format!("{have} rounds; ranks need --min-invocations {FEWEST_VALUES}")
+            let rounds = if have == 1 { "round" } else { "rounds" };
+            format!("{have} {rounds}; ranks need --min-invocations {FEWEST_VALUES}")
         }
         NoRanking::TooFewValues { item, have } => {
             let name = &points[item].point.name;
