@@ -29,6 +29,7 @@ mod https;
 mod imports;
 mod interrupt;
 mod kill;
+mod languages;
 mod libraries;
 mod loads;
 mod loopback;

@@ -54,7 +54,9 @@ pub use one_run::histogram::{PointTail, tails};
 pub use one_run::levels::{Level, TwoLevels};
 pub use one_run::link_fit::{EffectiveDepth, LinkFit, LinkFound, LinkShares, PointBehindLink};
 pub use one_run::pauses::Pauses;
-pub use one_run::ranking::{RankedVariant, VariantRanking};
+pub use one_run::ranking::{
+    Implementations, RankedVariant, UnmeasuredVariant, VariantCosts, VariantRanking,
+};
 pub use one_run::rates::{CounterRate, PointRates, rates_by_point};
 pub use one_run::samples::{
     InvocationSamples, PointSamples, QuantileRatio, quantile_ratios, samples,

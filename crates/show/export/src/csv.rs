@@ -7,6 +7,7 @@ use plumb_model::RunRecord;
 use plumb_text::csv::{line, number, text};
 
 use crate::entry::{Export, ExportError, ExportedContent, ExportedRuns, Holds};
+use crate::rankings::{RANKING_COLUMNS, ranking_rows};
 use crate::tables::{RESULT_COLUMNS, SAMPLE_COLUMNS, TableCell, result_rows, sample_rows};
 use plumb_report::run::View;
 
@@ -28,6 +29,15 @@ pub(super) const SAMPLES_CSV: Export = Export {
     write: samples,
 };
 
+pub(super) const RANKING_CSV: Export = Export {
+    name: "ranking-csv",
+    extension: "csv",
+    summary: "One row per ranked variant, such as a language",
+    content: ExportedContent::Text,
+    holds: Holds::Runs,
+    write: |runs| Ok(joined(runs.views.iter().map(|view| ranking_csv(view).into_bytes()))),
+};
+
 fn samples(runs: &ExportedRuns) -> Result<Vec<u8>, ExportError> {
     Ok(joined(
         runs.records
@@ -47,6 +57,15 @@ fn samples(runs: &ExportedRuns) -> Result<Vec<u8>, ExportError> {
 pub fn csv(view: &View) -> String {
     let mut out = line(RESULT_COLUMNS.iter().map(|column| text(column)));
     for row in result_rows(view) {
+        out.push_str(&line(row.iter().map(field)));
+    }
+    out
+}
+
+/// A row a ranked variant, with a header.
+fn ranking_csv(view: &View) -> String {
+    let mut out = line(RANKING_COLUMNS.iter().map(|column| text(column)));
+    for row in ranking_rows(view) {
         out.push_str(&line(row.iter().map(field)));
     }
     out

@@ -13,6 +13,7 @@ mod json;
 mod junit;
 mod openmetrics;
 mod otava;
+mod rankings;
 mod tables;
 mod workbook;
 mod xlsx;
@@ -34,6 +35,7 @@ pub static EXPORTS: &[Export] = &[
     json::JSON,
     csv::CSV,
     csv::SAMPLES_CSV,
+    csv::RANKING_CSV,
     go_bench::GO_BENCH,
     hyperfine::HYPERFINE,
     bonnie::BONNIE,

@@ -90,11 +90,11 @@ impl From<f64> for TableCell<'_> {
 }
 
 /// A count as a whole number; counts beyond the type's range, which do not occur, become its largest number.
-fn whole(value: usize) -> TableCell<'static> {
+pub(crate) fn whole(value: usize) -> TableCell<'static> {
     TableCell::Whole(i128::try_from(value).unwrap_or(i128::MAX))
 }
 
-fn optional<'a, T: Into<TableCell<'a>>>(value: Option<T>) -> TableCell<'a> {
+pub(crate) fn optional<'a, T: Into<TableCell<'a>>>(value: Option<T>) -> TableCell<'a> {
     value.map_or(TableCell::Empty, Into::into)
 }
 

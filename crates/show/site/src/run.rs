@@ -5,8 +5,8 @@ use plumb_chart::Chart;
 use plumb_report::charts;
 use plumb_report::comparison::{covariates_text, proof_lines};
 use plumb_report::run::{
-    ACCEPTED_FAILURES, FlagNote, View, encryption_text, looks_text, not_reached_heading,
-    spread_text,
+    ACCEPTED_FAILURES, FlagNote, ImplementationTable, View, encryption_text, looks_text,
+    not_reached_heading, spread_text,
 };
 use plumb_units::percent;
 
@@ -16,7 +16,8 @@ use crate::frame::{Page, PageSubject};
 use crate::html::{Html, Tag, link, wrap};
 use crate::names::{self, LinkedPages};
 use crate::parts::{
-    DataTable, cell, command, estimated, facts, heading, list, name, nothing, term, verdict,
+    DataTable, cell, command, estimated, facts, heading, list, name, nothing, paragraph, term,
+    verdict,
 };
 use crate::results::results;
 
@@ -41,6 +42,7 @@ pub fn run_page(view: &View, sides: Vec<Chart>, links: &LinkedPages) -> Page {
     page.draw(whole.into_iter().chain(sides).collect());
     page.add(about(view));
     page.add(results(view));
+    page.add(implementations(view));
     page.add(curves(view, None));
     page.draw(rest);
     let parts = [
@@ -94,6 +96,27 @@ fn about(view: &View) -> Html {
     // Most runs have no load and no preparation, and results of other tools have no command.
     pairs.retain(|(_, value)| !value.is_empty());
     facts(pairs)
+}
+
+/// The tables of implementations of the same work, such as languages.
+fn implementations(view: &View) -> Html {
+    let mut all = Html::default();
+    for (index, shown) in view.implementations.iter().enumerate() {
+        let mut table = DataTable::new(shown.titles());
+        for row in &shown.rows {
+            // Ranks, times and percentages line up; the implementation names its row.
+            let cells = row.cells().into_iter().enumerate().map(|(column, text)| match column {
+                1 => name(text),
+                column if column + 1 == ImplementationTable::COLUMNS => cell(text),
+                _ => cell(text).class("num"),
+            });
+            table.row(cells);
+        }
+        let id = format!("implementations-{}", index + 1);
+        all = all.and(heading(&id, shown.title.as_str()).and(table.build()));
+        all.push(paragraph(shown.note.as_str()));
+    }
+    all
 }
 
 fn comparisons(view: &View) -> Html {

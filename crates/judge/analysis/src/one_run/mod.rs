@@ -16,6 +16,7 @@ pub(crate) mod flags;
 pub(crate) mod fresh_run;
 pub(crate) mod gate;
 pub(crate) mod histogram;
+pub(crate) mod implementations;
 pub(crate) mod levels;
 pub(crate) mod link_fit;
 pub(crate) mod link_fits;

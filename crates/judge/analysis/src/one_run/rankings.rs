@@ -8,20 +8,23 @@ use plumb_stats::rng::Rng;
 
 use crate::method::CONFIDENCE;
 use crate::one_run::finding::Finding;
-use crate::one_run::ranking::{RankedVariant, VariantRanking};
+use crate::one_run::ranking::{RankedVariant, VariantRanking, is_of_implementations};
 
 /// Seed of the simulated critical values, so that a run always has the same ranks.
 const SEED: u64 = 1;
 
 /// A ranking for each workload of which all points differ in one such parameter alone. A suite names its points for other
-/// reasons, and a comparison has verdicts.
+/// reasons, and a comparison has verdicts. Implementations of the same work are ranked in every run.
 pub(crate) fn rankings(results: &[Finding], record: &RunRecord) -> Vec<VariantRanking> {
     if record.plan.suite.is_some() || record.plan.comparison().is_some() {
         return Vec::new();
     }
     let mut workloads: BTreeMap<(usize, &str), Vec<&Finding>> = BTreeMap::new();
     for found in results.iter().filter(|found| found.primary && !found.point.titled) {
-        workloads.entry((found.target, &found.point.workload)).or_default().push(found);
+        let workload = found.point.workload.as_str();
+        if !is_of_implementations(workload) {
+            workloads.entry((found.target, workload)).or_default().push(found);
+        }
     }
     workloads.into_values().filter_map(|points| ranking(&points)).collect()
 }
@@ -57,6 +60,7 @@ fn ranking(points: &[&Finding]) -> Option<VariantRanking> {
             value: value(found, parameter),
             speed: speeds[index] / fastest,
             ranks: ranked.as_ref().ok().map(|ranking| ranking.sets[index]),
+            costs: None,
         });
     }
     variants.sort_by(|one, other| other.speed.total_cmp(&one.speed));
@@ -64,8 +68,10 @@ fn ranking(points: &[&Finding]) -> Option<VariantRanking> {
         of: points[0].point.without(&[parameter]),
         workload: points[0].point.workload.clone(),
         parameter: parameter.to_owned(),
+        metric: points[0].metric.clone(),
         variants,
         no_ranks: ranked.err().map(|why| why.to_string()),
+        implementations: None,
     })
 }
 
@@ -76,7 +82,7 @@ fn value(found: &Finding, parameter: &str) -> String {
 }
 
 /// The speed of a value of the metric: a rate, or the inverse of a time; None if there is none.
-fn speed(found: &Finding, value: f64) -> Option<f64> {
+pub(crate) fn speed(found: &Finding, value: f64) -> Option<f64> {
     let speed = match found.better {
         Better::Higher => value,
         Better::Lower => value.recip(),
@@ -86,7 +92,7 @@ fn speed(found: &Finding, value: f64) -> Option<f64> {
 }
 
 /// The ranks of the variants' processes by cost. Variants with as many processes took turns, so each round is a block.
-fn ranked(points: &[&Finding]) -> Result<Ranking, NoRanking> {
+pub(crate) fn ranked(points: &[&Finding]) -> Result<Ranking, NoRanking> {
     let mut costs = Vec::with_capacity(points.len());
     for found in points {
         let of_process = |median: &f64| speed(found, *median).map_or(f64::NAN, |speed| -speed.ln());

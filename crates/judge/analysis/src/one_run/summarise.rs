@@ -23,6 +23,7 @@ use crate::one_run::finding::{Disturbances, Finding, RunFinding};
 use crate::one_run::flags;
 use crate::one_run::gate::gate;
 use crate::one_run::histogram;
+use crate::one_run::implementations::{PointsWithoutResult, rankings_of_implementations};
 use crate::one_run::levels::TwoLevels;
 use crate::one_run::link_fits::link_fits;
 use crate::one_run::odd_addresses::flag_odd;
@@ -99,6 +100,10 @@ pub fn summarise(record: &RunRecord) -> RunFinding {
     expectations::judge(&mut results, record);
     let mut failed = failures::failed(record);
     failed.extend(failures::no_numbers(&data));
+    let unsupported = failures::unsupported(record);
+    let without = PointsWithoutResult { unsupported: &unsupported, failed: &failed };
+    let mut rankings = rankings(&results, record);
+    rankings.extend(rankings_of_implementations(&results, &data, &without));
     let against_first = against_first(record);
     RunFinding {
         method: METHOD_VERSION,
@@ -107,14 +112,14 @@ pub fn summarise(record: &RunRecord) -> RunFinding {
         curves: curves(&results, record),
         links: link_fits(&results, record),
         bottlenecks: bottlenecks(&results, record),
-        rankings: rankings(&results, record),
+        rankings,
         results,
         proof: gate(record, &against_first),
         against_first,
         against_above: against_above(record),
         start_ups: start_ups(record),
         since_last: Asked::NotAsked,
-        unsupported: failures::unsupported(record),
+        unsupported,
         failed,
         accepted_failures: failures::accepted(&data),
         not_reached: failures::not_reached(record),

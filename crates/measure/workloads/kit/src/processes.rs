@@ -73,6 +73,14 @@ pub fn proportional_memory(pid: u32) -> Option<u64> {
     Some(kibibytes << 10)
 }
 
+/// Whether the first thread of a process waits for something, or the process has ended.
+#[must_use]
+pub fn sleeps(pid: u32) -> bool {
+    let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+    // The name of the program, in brackets, may contain spaces.
+    stat.rsplit_once(") ").is_none_or(|(_, fields)| !fields.starts_with('R'))
+}
+
 /// Resident memory of a process at its highest, in bytes, by its id or `self`; 0 if it is gone.
 #[must_use]
 pub fn peak_memory(process: &str) -> u64 {

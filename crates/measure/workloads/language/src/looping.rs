@@ -11,9 +11,15 @@ use plumb_protocol::{
 };
 use plumb_workload_ends::cpu_time::{TimeOfProcess, cpu_of_process};
 use plumb_workload_kit::declare::{reported, reported_time, time, work, workload};
-use plumb_workload_kit::processes::{die_with_parent, peak_memory};
+use plumb_workload_kit::processes::{die_with_parent, peak_memory, sleeps};
 
-use crate::sieve::{self, PROGRAM, check_memory, expected_line, language, limit, which};
+use crate::sieve::{
+    self, FIXTURE_DEPENDS_ON, PROGRAM, check_memory, end_of_process, expected_line, language,
+    parameters,
+};
+
+/// The longest wait for the program to sleep between batches, in nanoseconds.
+const LONGEST_WAIT_NS: u64 = 1_000_000;
 
 /// What is reported of each sample.
 const VALUES: [&str; 5] = ["first", "user", "system", "cpu", "peak_memory"];
@@ -25,16 +31,19 @@ impl Workload for LoopInLanguages {
     fn describe(&self) -> Description {
         Description {
             roles: vec![Role::Workload],
-            parameters: vec![which(), limit()],
+            parameters: parameters(),
             metrics: vec![
                 time("time", "time of a loop, from the request to the line that it prints"),
                 reported_time(VALUES[0], "time of the first loop of the process, without start-up"),
                 reported_time(VALUES[1], "CPU time in user mode per loop, in ticks of the kernel"),
                 reported_time(VALUES[2], "CPU time in the kernel per loop, in ticks of the kernel"),
-                reported_time(VALUES[3], "CPU time of all threads of the process per loop"),
+                reported_time(
+                    VALUES[3],
+                    "CPU time of all threads of the process per loop, over a batch",
+                ),
                 reported(VALUES[4], "B", Better::Lower, "largest resident memory so far"),
             ],
-            fixture: Some(vec!["language".into()]),
+            fixture: Some(FIXTURE_DEPENDS_ON.map(str::to_owned).into()),
             fixture_kind: Some(PROGRAM.to_owned()),
             timeout_s: Some(3600),
             audit_class: Some(AuditClass::Cpu),
@@ -53,14 +62,16 @@ impl Workload for LoopInLanguages {
     fn start(&self, start: &Start) -> Result<StartedWorkload, StartError> {
         let language = language(start)?;
         let limit = start.size("limit");
-        check_memory(language, limit as u64, start.facts.memory_bytes)?;
+        check_memory(language, limit as u64, start)?;
         let mut arguments = sieve::arguments(start, limit)?;
         arguments.push("loop".into());
         let program = arguments.remove(0);
         let mut looping =
             LoopingProgram::start(Path::new(&program), &arguments, expected_line(limit))?;
         // The first loop compiles and grows the heap, which no later one has to.
-        let first_ns = looping.once()?;
+        let first_ns = looping
+            .once()
+            .map_err(|failure| end_of_process(language, limit, &looping.errors, failure))?;
         let ready = Ready {
             work: work(&[("time", 1)]),
             versions: [sieve::version(language, start)].into(),
@@ -79,6 +90,8 @@ struct LoopingProgram {
     expected: String,
     /// The line that came last.
     line: String,
+    /// What it wrote to stderr, once it has ended.
+    errors: String,
 }
 
 impl LoopingProgram {
@@ -97,7 +110,14 @@ impl LoopingProgram {
             return Err(Failure("the sieve has no pipes".to_owned()));
         };
         let line = String::with_capacity(2 * expected.len());
-        let mut started = Self { child, requests, lines: BufReader::new(lines), expected, line };
+        let mut started = Self {
+            child,
+            requests,
+            lines: BufReader::new(lines),
+            expected,
+            line,
+            errors: String::new(),
+        };
         started.wait_until_ready()?;
         Ok(started)
     }
@@ -136,11 +156,10 @@ impl LoopingProgram {
     /// It has closed its output, so whatever it still does is of no use. Its last message says why.
     fn ended_early(&mut self) -> Failure {
         self.child.kill().ok();
-        let mut errors = String::new();
         if let Some(mut from) = self.child.stderr.take() {
-            from.read_to_string(&mut errors).ok();
+            from.read_to_string(&mut self.errors).ok();
         }
-        let last = errors.lines().rev().find(|line| !line.trim().is_empty());
+        let last = self.errors.lines().rev().find(|line| !line.trim().is_empty());
         let why = last.unwrap_or("it printed no error");
         Failure(format!("the sieve exited before it printed a line: {why}"))
     }
@@ -168,6 +187,16 @@ impl LoopInstance {
     fn ticks(&self) -> TimeOfProcess {
         TimeOfProcess::of(self.processes[0])
     }
+
+    /// Waits until the program waits for the next request. The kernel updates the CPU clock of a thread that runs on another
+    /// CPU only at ticks, so a clock that is read right after the line lacks up to 10 ms of the loop.
+    fn wait_until_asleep(&self) {
+        let begun = now_ns();
+        // A runtime whose first thread does not read the requests may never look asleep.
+        while !sleeps(self.processes[0]) && now_ns() - begun < LONGEST_WAIT_NS {
+            std::thread::yield_now();
+        }
+    }
 }
 
 impl Instance for LoopInstance {
@@ -177,30 +206,27 @@ impl Instance for LoopInstance {
 
     #[expect(clippy::cast_precision_loss, reason = "times and counts stay far below 2^53")]
     fn batch(&mut self, iterations: &[u64], batch: &mut Batch<'_>) -> Result<(), Failure> {
-        let mut cpu_s = Vec::with_capacity(iterations.len());
+        self.wait_until_asleep();
         let before = self.ticks();
+        let cpu_before = self.cpu_ns()?;
         for &count in iterations {
-            let cpu_before = self.cpu_ns()?;
             let begun = now_ns();
             self.run(count)?;
-            let took = now_ns() - begun;
-            let cpu = self.cpu_ns()?.saturating_sub(cpu_before);
-            batch.record(begun, took, count, current_cpu());
-            cpu_s.push(cpu as f64 / 1e9 / count as f64);
+            batch.record(begun, now_ns() - begun, count, current_cpu());
         }
+        self.wait_until_asleep();
         let loops = iterations.iter().sum::<u64>() as f64;
+        let cpu_s = self.cpu_ns()?.saturating_sub(cpu_before) as f64 / 1e9;
         let ticks = self.ticks().since(&before);
         let memory = peak_memory(&self.processes[0].to_string()) as f64;
-        for cpu in cpu_s {
-            let first = self.first_ns as f64 / 1e9;
-            batch.record_values(&[
-                first,
-                ticks.user_s / loops,
-                ticks.system_s / loops,
-                cpu,
-                memory,
-            ]);
-        }
+        let values = [
+            self.first_ns as f64 / 1e9,
+            ticks.user_s / loops,
+            ticks.system_s / loops,
+            cpu_s / loops,
+            memory,
+        ];
+        iterations.iter().for_each(|_| batch.record_values(&values));
         Ok(())
     }
 

@@ -30,6 +30,11 @@ pub(super) struct Language {
     #[serde(default)]
     run: Vec<String>,
     memory: (u64, u64),
+    #[serde(default)]
+    heap_probe: Vec<String>,
+    #[serde(default)]
+    heap: u64,
+    more_memory: Option<String>,
     install: String,
 }
 
@@ -73,6 +78,8 @@ pub(super) struct BuiltSieve {
     pub(super) arguments: Vec<String>,
     /// The version of the compiler or interpreter, and that of the program that runs what was compiled.
     pub(super) version: String,
+    /// The limit of the runtime's heap, in bytes, if it has one.
+    pub(super) heap_bytes: Option<u64>,
 }
 
 impl Language {
@@ -84,6 +91,27 @@ impl Language {
     /// About how much memory a process takes that finds the primes up to `limit`, in bytes.
     pub(super) fn memory_bytes(&self, limit: u64) -> u64 {
         self.memory.0 + self.memory.1 * limit
+    }
+
+    /// The least heap that holds the numbers up to `limit`, in bytes; 0 if the runtime's heap has no limit of its own.
+    pub(super) fn least_heap_bytes(&self, limit: u64) -> u64 {
+        self.heap * limit
+    }
+
+    /// How to give a process more memory.
+    pub(super) fn more_memory(&self) -> &str {
+        self.more_memory.as_deref().unwrap_or("set a smaller limit, or raise the memory limit")
+    }
+
+    /// The language with another compiler or interpreter: a path, or a name to find in PATH. The program that runs what it
+    /// compiled is the one next to it, if there is one.
+    pub(super) fn with_tool(&self, tool: &str) -> Self {
+        let folder = Path::new(tool).parent().filter(|folder| folder.is_absolute());
+        let runner = self.runner.as_ref().map(|runner| {
+            let beside = folder.map(|folder| folder.join(runner)).filter(|path| path.is_file());
+            beside.map_or_else(|| runner.clone(), |path| path.to_string_lossy().into_owned())
+        });
+        Self { tool: tool.to_owned(), runner, ..self.clone() }
     }
 
     /// The name of the compiler or interpreter.
@@ -98,7 +126,7 @@ impl Language {
     pub(super) fn build(&self, folder: &Path) -> Result<BuiltSieve, StartError> {
         let tool = self.installed(&self.tool)?;
         let said = ask(&tool, &self.probe, folder).map_err(|why| self.unsupported(why.0))?;
-        let mut lines = said.lines().map(str::trim).filter(|line| !line.is_empty());
+        let mut lines = lines_of_answer(&said);
         let shown = if self.shows_path { lines.next().map(PathBuf::from) } else { None };
         let mut version = lines.next().unwrap_or_default().to_owned();
         let paths = BuildPaths::new(folder, &self.source);
@@ -119,22 +147,45 @@ impl Language {
                     let runner = self.installed(runner)?;
                     let said = ask(&runner, &self.runner_probe, folder)
                         .map_err(|why| self.unsupported(why.0))?;
-                    version += &format!(", run by {}", said.lines().next().unwrap_or_default());
+                    let runs = lines_of_answer(&said).next().unwrap_or_default();
+                    version += &format!(", run by {runs}");
                     runner
                 }
                 None => paths.program.clone(),
             }
         };
-        Ok(BuiltSieve { program, arguments: paths.fill(&self.run), version })
+        let heap_bytes = self.heap_bytes(&program, folder);
+        Ok(BuiltSieve { program, arguments: paths.fill(&self.run), version, heap_bytes })
+    }
+
+    /// The limit of the heap, as the program that runs says. None if it says nothing: then it reports when memory is used up.
+    fn heap_bytes(&self, program: &Path, folder: &Path) -> Option<u64> {
+        if self.heap_probe.is_empty() {
+            return None;
+        }
+        let said = ask(program, &self.heap_probe, folder).ok()?;
+        let words: Vec<&str> = said.split_whitespace().collect();
+        let found = words.windows(3).find(|words| words[..2] == ["MaxHeapSize", "="])?;
+        found[2].parse().ok()
     }
 
     fn installed(&self, tool: &str) -> Result<PathBuf, StartError> {
-        find_program(tool).map_err(|_| self.unsupported(format!("`{tool}` is not in PATH")))
+        find_program(tool).map_err(|why| {
+            // The reason is of a path that the user named.
+            let is_path = tool.contains('/');
+            self.unsupported(if is_path { why.0 } else { format!("`{tool}` is not in PATH") })
+        })
     }
 
     fn unsupported(&self, why: String) -> StartError {
         StartError::unsupported(why, self.install.clone())
     }
+}
+
+/// The lines of what a tool prints about itself. A Java that takes options from the environment says so first.
+fn lines_of_answer(said: &str) -> impl Iterator<Item = &str> {
+    let lines = said.lines().map(str::trim);
+    lines.filter(|line| !line.is_empty() && !line.contains("Picked up J"))
 }
 
 /// The paths of a build, for which entries have placeholders.
@@ -195,7 +246,7 @@ mod tests {
 
     use plumb_protocol::StartError;
 
-    use super::{LANGUAGES, Language, LanguageFile, SOURCES};
+    use super::{LANGUAGES, Language, LanguageFile, SOURCES, lines_of_answer};
 
     #[test]
     fn every_entry_has_its_source_and_every_source_an_entry() {
@@ -206,6 +257,19 @@ mod tests {
         let used: BTreeSet<&str> =
             file.language.iter().map(|entry| entry.source.as_str()).collect();
         assert_eq!(used, SOURCES.iter().map(|(name, _)| *name).collect());
+    }
+
+    #[test]
+    fn another_compiler_brings_the_program_that_runs_what_it_compiles() {
+        let folder = tempfile::tempdir().unwrap();
+        let java = Language::find("java").unwrap();
+        let javac = folder.path().join("javac").to_string_lossy().into_owned();
+        assert_eq!(java.with_tool(&javac).runner.as_deref(), Some("java"));
+        fs::write(folder.path().join("java"), "").unwrap();
+        let beside = folder.path().join("java").to_string_lossy().into_owned();
+        assert_eq!(java.with_tool(&javac).runner, Some(beside));
+        let said = "NOTE: Picked up JDK_JAVA_OPTIONS: -Xmx1g\nopenjdk version \"17\"\n";
+        assert_eq!(lines_of_answer(said).next(), Some("openjdk version \"17\""));
     }
 
     #[test]

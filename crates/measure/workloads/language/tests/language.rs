@@ -27,8 +27,9 @@ fn prepared(
 /// The languages of which the tests have no compiler or interpreter.
 const NOT_HERE: [&str; 2] = ["bun", "deno"];
 
+/// One test of both workloads, because compilers take most of its time.
 #[test]
-fn every_language_finds_the_primes() {
+fn every_language_finds_the_primes_in_fresh_processes_and_in_one() {
     let scratch = tempfile::tempdir().unwrap();
     let parameters = ALL[0].describe().parameters;
     let languages = parameters.iter().find(|parameter| parameter.name == "language").unwrap();
@@ -51,32 +52,23 @@ fn every_language_finds_the_primes() {
             assert!(samples.values["cpu"].iter().all(|&cpu| cpu > 0.0), "{language} {limit}");
             assert!(sieve.ready.versions.values().all(|version| !version.is_empty()), "{language}");
         }
+        loops_in_one_process(language, &point);
         point.clean();
     }
 }
 
-#[test]
-fn every_language_loops_in_one_process() {
-    let scratch = tempfile::tempdir().unwrap();
-    let parameters = ALL[1].describe().parameters;
-    let languages = parameters.iter().find(|parameter| parameter.name == "language").unwrap();
-    for language in languages.allowed.iter().filter_map(|value| value.text()) {
-        if NOT_HERE.contains(&language) {
-            continue;
-        }
-        let settings = [("language", language), ("limit", "100000")];
-        let mut point = TestPoint::new(ALL, "language.loop", &settings).in_folder(scratch.path());
-        point.prepare().unwrap_or_else(|error| panic!("{language}: {error:?}"));
-        let mut looping = point.started();
-        let process = looping.instance.helpers()[0];
-        let samples = samples(&mut looping, &[1, 3]);
-        for value in ["first", "cpu", "peak_memory"] {
-            assert!(samples.values[value].iter().all(|value| *value > 0.0), "{language} {value}");
-        }
-        assert_eq!(looping.instance.helpers()[0], process, "{language}: one process");
-        drop(looping);
-        point.clean();
+/// The program of this point also loops, as the fixture of `language.loop`.
+fn loops_in_one_process(language: &str, prepared: &TestPoint<'_>) {
+    let settings = [("language", language), ("limit", "100000")];
+    let mut point = TestPoint::new(ALL, "language.loop", &settings);
+    point.start.endpoints = prepared.start.endpoints.clone();
+    let mut looping = point.started();
+    let process = looping.instance.helpers()[0];
+    let samples = samples(&mut looping, &[1, 3]);
+    for value in ["first", "cpu", "peak_memory"] {
+        assert!(samples.values[value].iter().all(|value| *value > 0.0), "{language} {value}");
     }
+    assert_eq!(looping.instance.helpers()[0], process, "{language}: one process");
 }
 
 #[test]
@@ -94,6 +86,99 @@ fn a_loop_that_prints_something_else_or_ends_is_caught() {
         point.start.endpoints.insert("arguments".into(), format!("-c\n{script}"));
         let why = refusal(script, point.try_start());
         assert!(why.contains(reason), "{why}");
+    }
+}
+
+/// The first line of the reason why a point is unsupported, and what to do.
+fn unsupported(point: &TestPoint<'_>) -> (String, String) {
+    match point.try_start() {
+        Err(StartError::Unsupported { why, fix }) => (why, fix),
+        Err(StartError::Failed(why)) => panic!("failed instead: {why}"),
+        Ok(_) => panic!("it has started"),
+    }
+}
+
+#[test]
+fn a_limit_beyond_the_memory_is_unsupported_before_it_starts() {
+    let settings = [("language", "node"), ("limit", "1000000")];
+    let mut point = TestPoint::new(ALL, "language.loop", &settings);
+    point.start.facts.memory_bytes = 64 << 20;
+    let (why, _) = unsupported(&point);
+    assert!(why.contains("79 MiB, too much for plumb's limit of 64 MiB"), "{why}");
+    point.start.facts.memory_bytes = 1 << 30;
+    point.start.endpoints.insert("heap".into(), (3 << 20).to_string());
+    let (why, fix) = unsupported(&point);
+    assert!(
+        why.contains("a heap of at least 3 MiB, but the runtime limits its own to 3 MiB"),
+        "{why}"
+    );
+    assert!(fix.contains("NODE_OPTIONS=--max-old-space-size"), "{fix}");
+}
+
+/// The limits of the runtimes are lowered here: reaching the usual ones takes minutes and gigabytes.
+#[test]
+fn a_runtime_that_uses_up_its_memory_is_unsupported() {
+    let scratch = tempfile::tempdir().unwrap();
+    let lowered = [
+        ("java", "-Xmx4m", "OutOfMemoryError", "JDK_JAVA_OPTIONS"),
+        ("java-arrays", "-Xmx4m", "OutOfMemoryError", "JDK_JAVA_OPTIONS"),
+        ("node", "--max-old-space-size=8", "heap out of memory", "NODE_OPTIONS"),
+    ];
+    for (language, option, reason, fix) in lowered {
+        for workload in ["language.loop", "language.sieve"] {
+            let settings = [("language", language), ("limit", "4000000")];
+            let mut point = TestPoint::new(ALL, workload, &settings).in_folder(scratch.path());
+            point.prepare().unwrap_or_else(|error| panic!("{language}: {error:?}"));
+            let heap: u64 = point.start.endpoints["heap"].parse().unwrap();
+            assert!(heap > 64 << 20, "{language}: {heap}");
+            // Little enough that language.sieve tries a process first.
+            point.start.facts.memory_bytes = 512 << 20;
+            let arguments = format!("{option}\n{}", point.start.endpoints["arguments"]);
+            point.start.endpoints.insert("arguments".into(), arguments);
+            let (why, told) = unsupported(&point);
+            assert!(why.contains(reason) && told.contains(fix), "{language}: {why}; {told}");
+            point.clean();
+        }
+    }
+    let settings = [("language", "luajit"), ("limit", "4000000")];
+    let mut point = TestPoint::new(ALL, "language.loop", &settings).in_folder(scratch.path());
+    point.prepare().unwrap_or_else(|error| panic!("luajit: {error:?}"));
+    let script = "ulimit -v 20000; exec \"$@\"";
+    let endpoints = &mut point.start.endpoints;
+    let rest = format!("{}\n{}", endpoints["program"], endpoints["arguments"]);
+    endpoints.insert("arguments".into(), format!("-c\n{script}\nsh\n{rest}"));
+    endpoints.insert("program".into(), "/bin/sh".into());
+    let (why, told) = unsupported(&point);
+    assert!(why.contains("not enough memory") && told.contains("LuaJIT"), "{why}; {told}");
+    point.clean();
+}
+
+#[test]
+fn another_tool_of_the_same_language_is_another_point() {
+    let scratch = tempfile::tempdir().unwrap();
+    let interpreters = ["/usr/bin/python3", "pypy3"];
+    let mut versions = Vec::new();
+    for tool in interpreters {
+        let settings = [("language", "python"), ("tool", tool), ("limit", "1000")];
+        let mut point = TestPoint::new(ALL, "language.loop", &settings).in_folder(scratch.path());
+        point.prepare().unwrap_or_else(|error| panic!("{tool}: {error:?}"));
+        let looping = point.started();
+        versions.extend(looping.ready.versions.into_values());
+        drop(looping.instance);
+        point.clean();
+    }
+    assert!(versions[0].starts_with("cpython") && versions[1].starts_with("pypy"), "{versions:?}");
+    for (tool, reason) in [
+        ("bin/python3", "relative path"),
+        ("/no/such/python", "/no/such/python: No such file"),
+        ("no-such-python", "`no-such-python` is not in PATH"),
+    ] {
+        let settings = [("language", "python"), ("tool", tool)];
+        let mut point = TestPoint::new(ALL, "language.sieve", &settings).in_folder(scratch.path());
+        match point.prepare() {
+            Err(StartError::Unsupported { why, .. }) => assert!(why.contains(reason), "{why}"),
+            other => panic!("{tool}: {other:?}"),
+        }
     }
 }
 

@@ -15,7 +15,8 @@ use crate::run::results_table::{
 };
 use crate::run::start_ups::start_ups;
 use crate::run::terminal::{
-    NARROWEST, NextSteps, WIDEST_NAME, comparisons, flags as flags_chapter, heading, steps, title,
+    NARROWEST, NextSteps, WIDEST_NAME, comparisons, flags as flags_chapter, heading,
+    implementations, steps, title,
 };
 use crate::run::view::{Family, FlagNote, ResultRow, View, baseline_text};
 
@@ -43,8 +44,11 @@ const SHORTEST_NAME: usize = 16;
 pub fn brief_scorecard(view: &View, terminal: &Terminal, closing: &NextSteps) -> String {
     let terminal = Terminal { width: terminal.width.max(NARROWEST), ..*terminal };
     let mut answers = [
-        results(view, &terminal) + &curves(view, &terminal) + &missing(view, &terminal),
-        comparisons(view, &terminal),
+        results(view, &terminal)
+            + &implementations(view, &terminal)
+            + &curves(view, &terminal)
+            + &missing(view, &terminal),
+        verdicts(view, &terminal),
     ];
     // Who asked for a verdict reads it first.
     if matches!(view.finding.run.goal, Goal::Verdict(_)) {
@@ -86,6 +90,16 @@ fn header(view: &View, terminal: &Terminal) -> String {
         out.push_str(&terminal.lines(0, &line));
     }
     out + &one_line(Style::Plain, &header.when, terminal)
+}
+
+/// A table of implementations says how they compare, unless the run is about a verdict.
+fn verdicts(view: &View, terminal: &Terminal) -> String {
+    let is_about_it = matches!(view.finding.run.goal, Goal::Verdict(_));
+    if view.implementations.is_empty() || is_about_it {
+        comparisons(view, terminal)
+    } else {
+        String::new()
+    }
 }
 
 fn is_crowded(view: &View) -> bool {

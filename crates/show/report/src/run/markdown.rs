@@ -8,6 +8,7 @@ use crate::comparison::levels::levels_text;
 use crate::comparison::{proof_lines, verdict};
 use crate::run::burst::burst_text;
 use crate::run::header::{ACCEPTED_FAILURES, not_reached_heading};
+use crate::run::implementation_table::ImplementationTable;
 use crate::run::results_table::{best_quarter_text, other_cpu_text};
 use crate::run::since_last::{self, since_last_text};
 use crate::run::start_ups::in_one_line;
@@ -22,6 +23,7 @@ use plumb_text::markdown::{code, escape};
 pub fn markdown(view: &View) -> String {
     let mut out = heading(view);
     out.push_str(&results(view));
+    out.extend(view.implementations.iter().map(implementations));
     out.push_str(&list(
         "Curves and rankings",
         view.curves
@@ -129,6 +131,22 @@ fn result(row: &ResultRow) -> String {
         flags.join(", "),
     ];
     format!("| {} |\n", cells.join(" | "))
+}
+
+/// The table of implementations of the same work.
+fn implementations(table: &ImplementationTable) -> String {
+    let titles = table.titles();
+    let head = titles.map(|title| escape(&title)).join(" | ");
+    let mut out = format!("\n**{}**\n\n| {head} |\n|", escape(&table.title));
+    for align in [" --: |", " :-- |"].into_iter().chain([" --: |"; 6]).chain([" :-- |"]) {
+        out.push_str(align);
+    }
+    out.push('\n');
+    for row in &table.rows {
+        let cells = row.cells().map(|cell| escape(&cell));
+        out.push_str(&format!("| {} |\n", cells.join(" | ")));
+    }
+    out + &format!("\n{}\n", escape(&table.note))
 }
 
 /// A part of a row's figure; of two levels both, if they differ.

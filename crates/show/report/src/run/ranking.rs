@@ -1,21 +1,22 @@
 //! Rankings of variants, in words and as a part of a document.
 
-use plumb_analysis::{RankedVariant, VariantRanking};
+use plumb_analysis::{RankedVariant, VariantCosts, VariantRanking};
 use plumb_units::quantity;
 use serde::Serialize;
 
+use crate::json_parts::estimate::{EstimatePart, estimate};
 use crate::run::curves::CurveText;
 
 /// Variants that are named next to the fastest; of the others there is a count.
 const MOST_NAMED: usize = 6;
 
-/// `fastest: aes128; aes192 0.833×, …`, and which cannot be told apart.
-pub(crate) fn ranking_text(ranking: &VariantRanking) -> CurveText {
-    CurveText {
+/// `fastest: aes128; aes192 0.833×, …`, and which cannot be told apart. None for implementations, which have a table.
+pub(crate) fn ranking_text(ranking: &VariantRanking) -> Option<CurveText> {
+    ranking.implementations.is_none().then(|| CurveText {
         name: format!("{} by {}", ranking.of, ranking.parameter),
         workload: ranking.workload.clone(),
         lines: lines(ranking),
-    }
+    })
 }
 
 fn lines(ranking: &VariantRanking) -> Vec<String> {
@@ -63,10 +64,16 @@ pub struct RankingPart {
     pub of: String,
     /// The parameter's name.
     pub parameter: String,
+    /// The metric that ranks them.
+    pub metric: String,
     /// The variants, the fastest first.
     pub variants: Vec<RankedVariantPart>,
     /// Why the ranks are unknown; null if they are known.
     pub no_ranks: Option<String>,
+    /// Of implementations of the same work: costs are those of so many loops.
+    pub loops: Option<u32>,
+    /// Of implementations of the same work: the value that the others are compared with.
+    pub first: Option<String>,
 }
 
 /// A value of the parameter with its speed and ranks.
@@ -81,6 +88,42 @@ pub struct RankedVariantPart {
     pub best_rank: Option<usize>,
     /// The worst rank that is not ruled out.
     pub worst_rank: Option<usize>,
+    /// What it takes; only of implementations of the same work.
+    pub costs: Option<CostsPart>,
+}
+
+/// What several loops of an implementation take.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct CostsPart {
+    /// CPU time, in seconds.
+    pub cpu_s: EstimatePart,
+    /// Its part in user mode, in seconds.
+    pub user_s: Option<f64>,
+    /// Its part in the kernel, in seconds.
+    pub system_s: Option<f64>,
+    /// Largest resident memory, in bytes.
+    pub peak_memory_bytes: Option<f64>,
+    /// By how much its CPU time exceeds that of the first, as a share. The intervals of a ranking hold together at 95 %.
+    pub above_first: Option<EstimatePart>,
+    /// By how much its CPU time exceeds that of the variant before it, as a share.
+    pub above_previous: Option<EstimatePart>,
+    /// The version of the program that does the work.
+    pub version: String,
+}
+
+impl CostsPart {
+    fn of(costs: &VariantCosts) -> Self {
+        Self {
+            cpu_s: estimate(&costs.cpu_s),
+            user_s: costs.user_s,
+            system_s: costs.system_s,
+            peak_memory_bytes: costs.peak_memory_bytes,
+            above_first: costs.above_first.as_ref().map(estimate),
+            above_previous: costs.above_previous.as_ref().map(estimate),
+            version: costs.version.clone(),
+        }
+    }
 }
 
 impl RankingPart {
@@ -90,12 +133,16 @@ impl RankingPart {
             speed: variant.speed,
             best_rank: variant.ranks.map(|ranks| ranks.best),
             worst_rank: variant.ranks.map(|ranks| ranks.worst),
+            costs: variant.costs.as_ref().map(CostsPart::of),
         });
         Self {
             of: ranking.of.clone(),
             parameter: ranking.parameter.clone(),
+            metric: ranking.metric.clone(),
             variants: variants.collect(),
             no_ranks: ranking.no_ranks.clone(),
+            loops: ranking.implementations.as_ref().map(|of| of.loops),
+            first: ranking.implementations.as_ref().map(|of| of.first.clone()),
         }
     }
 }
@@ -113,12 +160,15 @@ mod tests {
             of: "ssh.cipher".into(),
             workload: "ssh.cipher".into(),
             parameter: "cipher".into(),
+            metric: "time".into(),
+            implementations: None,
             variants: variants
                 .iter()
                 .map(|&(value, speed, ranks)| RankedVariant {
                     value: value.into(),
                     speed,
                     ranks: ranks.map(|(best, worst)| RankSet { best, worst }),
+                    costs: None,
                 })
                 .collect(),
             no_ranks: variants.iter().any(|(.., ranks)| ranks.is_none()).then(|| "few".into()),

@@ -2,7 +2,7 @@
 
 use plumb_analysis::FailedInvocations;
 use plumb_model::{Goal, RunStatus};
-use plumb_text::{Style, Table, TableColumn, Terminal, TextLine};
+use plumb_text::{Colour, Style, Table, TableColumn, Terminal, TextLine, width};
 use plumb_units::percent;
 
 use crate::comparison::covariates::covariates_text;
@@ -34,8 +34,10 @@ pub struct NextSteps {
 #[must_use]
 pub fn scorecard(view: &View, terminal: &Terminal, closing: &NextSteps) -> String {
     let terminal = Terminal { width: terminal.width.max(NARROWEST), ..*terminal };
-    let mut answers =
-        [results(view, &terminal) + &curves(view, &terminal), comparisons(view, &terminal)];
+    let mut answers = [
+        results(view, &terminal) + &implementations(view, &terminal) + &curves(view, &terminal),
+        comparisons(view, &terminal),
+    ];
     // Who asked for a verdict reads it first.
     if matches!(view.finding.run.goal, Goal::Verdict(_)) {
         answers.reverse();
@@ -139,6 +141,22 @@ pub(super) fn comparisons(view: &View, terminal: &Terminal) -> String {
         table.across(2, TextLine::default(), TextLine::new(Style::Muted, &also_changed));
     }
     heading(&title, terminal) + &terminal.table(&table)
+}
+
+/// All tables, with the intervals if they fit.
+pub(super) fn implementations(view: &View, terminal: &Terminal) -> String {
+    let mut out = String::new();
+    for table in &view.implementations {
+        let long = table.for_terminal(|excess| &excess.long);
+        let fits = long
+            .render(terminal.width, Colour::Plain)
+            .lines()
+            .all(|line| width(line) <= terminal.width);
+        let shown = if fits { long } else { table.for_terminal(|excess| &excess.short) };
+        out.push_str(&format!("\n{}{}", heading(&table.title, terminal), terminal.table(&shown)));
+        out.push_str(&terminal.lines(2, &TextLine::new(Style::Muted, &table.note)));
+    }
+    out
 }
 
 /// The text of curves, below the results that they belong to.

@@ -12,6 +12,7 @@ use crate::figure::figure;
 use crate::run::bottleneck_text::bottleneck_text;
 use crate::run::curves::CurveText;
 use crate::run::header::ReportHeader;
+use crate::run::implementation_table::ImplementationTable;
 use crate::run::labels;
 use crate::run::levels::{LevelsText, share_text};
 use crate::run::ranking::ranking_text;
@@ -29,6 +30,8 @@ pub struct View<'a> {
     pub families: Vec<Family>,
     /// The curves over parameters, then points behind links, then rankings of variants.
     pub curves: Vec<CurveText>,
+    /// The tables of implementations of the same work, such as languages.
+    pub implementations: Vec<ImplementationTable>,
     /// Every distinct flag with its evidence.
     pub flags: Vec<FlagNote>,
 }
@@ -148,7 +151,7 @@ impl<'a> View<'a> {
             .map(|curve| CurveText::new(curve, has_several_metrics(curve, finding)))
             .chain(finding.links.iter().map(|fit| CurveText::of_link(fit, &finding.results)))
             .chain(finding.bottlenecks.iter().map(|found| bottleneck_text(found, &finding.results)))
-            .chain(finding.rankings.iter().map(ranking_text))
+            .chain(finding.rankings.iter().filter_map(ranking_text))
             .collect();
         Self {
             finding,
@@ -156,6 +159,7 @@ impl<'a> View<'a> {
             families: families(&rows),
             rows,
             curves,
+            implementations: finding.rankings.iter().filter_map(ImplementationTable::of).collect(),
             flags,
         }
     }
