@@ -302,11 +302,11 @@ mod tests {
     }
 
     fn languages() -> RunRecord {
-        let builder = with(Builder::new(Some("languages")), CPP, 0.1);
-        let builder = with(with(builder, PERL, 0.2), RUST, 0.1);
+        let cpp = with(Builder::new(Some("languages")), CPP, 0.1);
+        let measured = with(with(cpp, PERL, 0.2), RUST, 0.1);
         let missing =
             Spec { id: "language.loop", metric: "time", unit: "s", parameters: PHP, ..COPY };
-        builder
+        measured
             .planned(&missing)
             .unsupported("`php` is not in PATH", "apt-get install php-cli")
             .build()

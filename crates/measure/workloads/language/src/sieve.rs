@@ -96,8 +96,8 @@ pub(crate) fn prepare(start: &Start) -> Result<(Ready, Box<dyn Held>), StartErro
     let tool = start.text("tool");
     let name: String =
         tool.chars().map(|letter| if letter.is_alphanumeric() { letter } else { '-' }).collect();
-    let folder = format!("sieve-{}{name}", language.name);
-    let folder = BuildFolder(Path::new(&start.scratch).join(folder));
+    let path = Path::new(&start.scratch).join(format!("sieve-{}{name}", language.name));
+    let folder = BuildFolder(path);
     fs::create_dir_all(&folder.0)
         .map_err(|e| Failure::io(format!("creating {}", folder.0.display()), &e))?;
     let built = match tool {
