@@ -18,7 +18,7 @@ use crate::{host, skips};
 const FIRST: [&str; 5] = ["robust", "plugins", "plumb_simulate", "pages", "export"];
 /// The binaries that have the machine to themselves, before all others: they judge ratios of times by their intervals, which
 /// other work widens.
-const ALONE: [&str; 15] = [
+const ALONE: [&str; 17] = [
     "cpu",
     "memory",
     "process",
@@ -32,6 +32,8 @@ const ALONE: [&str; 15] = [
     "files",
     "crypto",
     "tls",
+    "compression",
+    "busy_clients",
     TIMED_BROWSER,
     VERDICTS,
 ];

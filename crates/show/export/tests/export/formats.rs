@@ -94,8 +94,8 @@ fn commands_as_markdown() {
 
     **Compared with `gzip -1 corpus`, 95 % confidence over all 3 verdicts**
 
-    - `zstd -1 corpus`: **faster**, 0.2470× the cost \[0.2451, 0.2489\], 4.05× as fast, -312 \[-315, -310\] ms, 20 pairs, beyond margin
-    - `pigz -1 corpus`: **inconclusive**, 0.995× the cost \[0.986, 1.003\], -1.9 \[-5.6, 1.4\] ms, 20 pairs, could have found 0.9 %, about 53 pairs would settle it; against zstd -1 corpus above: slower, 4.03× the cost \[3.99, 4.06\], +310 \[307, 313\] ms, 20 pairs, beyond margin
+    - `zstd -1 corpus`: **faster**, 0.2470× the cost \[0.2451, 0.2489\], 4.05× as fast, -312 \[-315, -310\] ms, -75.30 % \[-75.49, -75.11\], 20 pairs, beyond margin
+    - `pigz -1 corpus`: **inconclusive**, 0.995× the cost \[0.986, 1.003\], -1.9 \[-5.6, 1.4\] ms, -0.47 % \[-1.36, 0.34\], 20 pairs, could have found 0.9 %, about 53 pairs would settle it; against zstd -1 corpus above: slower, 4.03× the cost \[3.99, 4.06\], +310 \[307, 313\] ms, +303 % \[299, 306\], 20 pairs, beyond margin
     ");
 }
 
@@ -138,9 +138,9 @@ fn commands_in_words() {
     gzip -1 corpus: 415 ms [403, 427].
     zstd -1 corpus: 102 ms [99, 106].
     pigz -1 corpus: 413 ms [396, 430].
-    zstd -1 corpus against gzip -1 corpus: faster; 0.2470× the cost [0.2451, 0.2489], 4.05× as fast, -312 [-315, -310] ms, 20 pairs, beyond margin
-    pigz -1 corpus against gzip -1 corpus: inconclusive; 0.995× the cost [0.986, 1.003], -1.9 [-5.6, 1.4] ms, 20 pairs, could have found 0.9 %, about 53 pairs would settle it
-    pigz -1 corpus against zstd -1 corpus: slower; 4.03× the cost [3.99, 4.06], +310 [307, 313] ms, 20 pairs, beyond margin
+    zstd -1 corpus against gzip -1 corpus: faster; 0.2470× the cost [0.2451, 0.2489], 4.05× as fast, -312 [-315, -310] ms, -75.30 % [-75.49, -75.11], 20 pairs, beyond margin
+    pigz -1 corpus against gzip -1 corpus: inconclusive; 0.995× the cost [0.986, 1.003], -1.9 [-5.6, 1.4] ms, -0.47 % [-1.36, 0.34], 20 pairs, could have found 0.9 %, about 53 pairs would settle it
+    pigz -1 corpus against zstd -1 corpus: slower; 4.03× the cost [3.99, 4.06], +310 [307, 313] ms, +303 % [299, 306], 20 pairs, beyond margin
     ");
 }
 

@@ -39,7 +39,7 @@ fn a_run_is_told_from_the_answer_on() {
     let finding = summarise(&record);
     let (made, document) = rendered(run_page(&View::new(&finding), Vec::new(), &LinkedPages::All));
     assert_eq!(document.attribute("html", "data-kind"), ["run"]);
-    assert_snapshot!(document.text("section"), @"▲ faster zstd -1 corpus against gzip -1 corpus: 0.2470× the cost [0.2451, 0.2489], 4.05× as fast, -312 [-315, -310] ms, 20 pairs, beyond margin? inconclusive pigz -1 corpus against gzip -1 corpus: 0.995× the cost [0.986, 1.003], -1.9 [-5.6, 1.4] ms, 20 pairs, could have found 0.9 %, about 53 pairs would settle itplumb found no reason to distrust these numbers.");
+    assert_snapshot!(document.text("section"), @"▲ faster zstd -1 corpus against gzip -1 corpus: 0.2470× the cost [0.2451, 0.2489], 4.05× as fast, -312 [-315, -310] ms, -75.30 % [-75.49, -75.11], 20 pairs, beyond margin? inconclusive pigz -1 corpus against gzip -1 corpus: 0.995× the cost [0.986, 1.003], -1.9 [-5.6, 1.4] ms, -0.47 % [-1.36, 0.34], 20 pairs, could have found 0.9 %, about 53 pairs would settle itplumb found no reason to distrust these numbers.");
     assert!(made.charts.starts_with("plumb.charts(\"run-"), "{}", made.charts);
 }
 
