@@ -2,7 +2,7 @@
 //!
 //! A row has the stressor, its bogus operations, real, user and system time in s, and operations per second of the real and
 //! of the CPU time; newer versions add columns, and below the table further metrics of some stressors, which are listed as not
-//! read. A line says whether the run was successful: the last one, or in versions before 0.14 one above the table.
+//! read. A line says whether the run was successful: the last one, or in old versions one above the table.
 
 use plumb_model::Better::Higher;
 use plumb_model::SampleIs;

@@ -162,8 +162,9 @@ impl EngineKind {
         let most = room / 3 * 2 / of_entity;
         Err(StartError::unsupported(
             format!(
-                "entities of {} are more than {of_what} ({})",
-                whole_size(entities.saturating_mul(of_entity)),
+                "the entities need about {} in {}, more than {of_what} ({})",
+                whole_size(needed),
+                self.name(),
                 whole_size(room)
             ),
             format!("set entities={most} or less, or smaller `bytes`"),

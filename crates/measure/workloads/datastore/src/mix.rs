@@ -387,7 +387,8 @@ struct MixState {
 impl Drop for MixState {
     fn drop(&mut self) {
         if let Some((kind, server)) = &self.foreign {
-            clients::clear(*kind, server, 2 * self.loaded);
+            let inserted = self.inserts.load(Ordering::Acquire).min(self.loaded);
+            clients::clear(*kind, server, self.loaded + inserted);
         }
     }
 }
@@ -631,7 +632,11 @@ impl MixJob {
                 _ => return Err(PhaseError::Entity(key.cast_signed(), MISSING)),
             }
         }
-        Ok(times)
+        // All were there, so a longer row has one of them twice or one that was not asked for.
+        match self.scanned.get(self.before.len()) {
+            Some((key, _)) => Err(PhaseError::Entity(key.cast_signed(), "was not asked for")),
+            None => Ok(times),
+        }
     }
 
     /// The entity nearest to this one that this client alone writes: each has every so many.
