@@ -51,8 +51,8 @@ const AT_ONCE: usize = 3;
 const WAITING: (&str, &str) = ("robust", "3");
 /// With more failures than this, chance is not the reason, and no test is tried again.
 const MOST_FLAKY: usize = 10;
-/// How often a failed test is tried alone: a machine may stall for minutes.
-const TRIES_ALONE: usize = 2;
+/// How often a failed test is tried alone: a machine may stall for minutes. Each test that needs it is recorded.
+const TRIES_ALONE: usize = 3;
 
 /// The languages of blocks in documentation that rustdoc does not run.
 const NO_EXAMPLE: [&str; 7] = ["text", "toml", "sh", "json", "console", "ignore", "sql"];

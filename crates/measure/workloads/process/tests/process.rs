@@ -21,7 +21,7 @@ fn twice_the_work_takes_twice_the_time() {
     let points = [("method", "fork"), ("method", "vfork"), ("end", "exit"), ("threads", "3")];
     for (name, value) in points {
         let mut fork = point("process.fork", &[(name, value), ("resident", "4MiB")]).started();
-        assert_doubles(value, &mut fork, 6);
+        assert_doubles(value, &mut fork, 20);
     }
     assert_ratio("twice the sleep", 1.5..2.7, || {
         let time = |command| {
@@ -42,15 +42,16 @@ fn twice_the_programs_and_threads_take_twice_the_time() {
         assert!((exec.ready.work["rate"] - 2.0).abs() < 1e-9);
         assert_doubles(method, &mut exec, 6);
     }
-    for threads in ["1", "3"] {
-        let mut thread = point("process.thread", &[("threads", threads)]).started();
-        // Waking the new thread takes 10 or 30 µs for a while, so samples are long.
+    // To wake an idle CPU takes 10 or 30 µs, which changes while it is measured: one CPU, or all of them busy.
+    for (threads, placement) in [("1", "same-cpu"), ("3", "free")] {
+        let settings = [("threads", threads), ("placement", placement)];
+        let mut thread = point("process.thread", &settings).started();
         assert_doubles(threads, &mut thread, 400);
     }
     let why = refused_settings(ALL, "process.thread", &[("stack", "1")]);
     assert!(why.contains("`1B` is not 16KiB to"), "{why}");
     let time = |method, resident| {
-        let settings = [("method", method), ("resident", resident)];
+        let settings = [("method", method), ("resident", resident), ("placement", "same-cpu")];
         fastest_ns(&mut point("process.exec", &settings).started(), 20)
     };
     assert_ratio("a fork of 32 MiB", 1.3..1000.0, || time("fork", "32MiB") / time("fork", "0"));
@@ -61,8 +62,11 @@ fn twice_the_programs_and_threads_take_twice_the_time() {
 #[test]
 fn forks_of_a_large_parent_cost_more() {
     let _alone = alone();
-    let time = |settings| fastest_ns(&mut point("process.fork", settings).started(), 20);
-    assert_ratio("a parent of 32 MiB", 1.3..1000.0, || time(&[("resident", "32MiB")]) / time(&[]));
+    let time = |resident| {
+        let settings = [("resident", resident), ("placement", "same-cpu")];
+        fastest_ns(&mut point("process.fork", &settings).started(), 20)
+    };
+    assert_ratio("a parent of 32 MiB", 1.3..1000.0, || time("32MiB") / time("0"));
     let mut large = point("process.fork", &[("resident", "32MiB")]);
     large.start.facts.memory_bytes = 48 << 20;
     let (_, fix) = unsupported("32 MiB of 48 MiB", large.try_start());
