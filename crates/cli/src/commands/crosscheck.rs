@@ -32,6 +32,8 @@ use crate::ui::Ui;
   plumb crosscheck                                 all families that have a classic tool
   plumb crosscheck --budget 5m network             unused time goes to the next row
   plumb crosscheck --markdown docs/crosscheck.md   also write the page
+  plumb crosscheck language --from ~/langs-performance --budget 30m
+                                                   loops compared with those of a checkout
 
 Each row is a `plumb ab` comparison of an installed tool and the workload that should give the same result, with matched \
 parameters. A row agrees if the whole interval of the ratio is inside its band, and disagrees (exit code 1) if all of it \
@@ -44,6 +46,9 @@ pub struct CrosscheckArgs {
     /// The family, such as `memory` [default: all]
     #[arg(value_name = "FAMILY")]
     family: Option<String>,
+    /// Checkout of famzah/langs-performance, for `language`
+    #[arg(long, value_name = "DIR")]
+    from: Option<PathBuf>,
     /// Also write a Markdown page to this file
     #[arg(long, value_name = "FILE")]
     markdown: Option<PathBuf>,
@@ -69,7 +74,8 @@ const SAMPLE_NS: u64 = 200_000_000;
 
 /// Measures the rows of a family, or all, and shows whether they agree.
 fn crosscheck(args: &CrosscheckArgs, store: Option<&Path>, ui: &Ui) -> Result<Exit> {
-    let rows = rows(args.family.as_deref())?;
+    let rows = rows(args)?;
+    let checkout = checkout(args)?;
     let stated = args.execution.budget.as_deref().map(time_ns).transpose()?;
     let whole = stated.map_or_else(|| usual_budget(&rows), Duration::from_nanos);
     let begun = Instant::now();
@@ -85,7 +91,7 @@ fn crosscheck(args: &CrosscheckArgs, store: Option<&Path>, ui: &Ui) -> Result<Ex
             row.classic
         ));
         let budget = row.share(whole.saturating_sub(begun.elapsed()), &rows[index + 1..]);
-        let (finding, interrupted) = measure(args, row, budget, store, ui)?;
+        let (finding, interrupted) = measure(args, row, checkout.as_deref(), budget, store, ui)?;
         all.push(Crosschecked::of(row, &finding));
         found.push(finding);
         if interrupted {
@@ -97,22 +103,36 @@ fn crosscheck(args: &CrosscheckArgs, store: Option<&Path>, ui: &Ui) -> Result<Ex
     Ok(exit.min(exit_of(&all, args.strict)))
 }
 
-/// The rows of a family.
-fn rows(family: Option<&str>) -> Result<Vec<PairedPoints>> {
-    let rows = rows_of(family);
-    let Some(family) = family.filter(|_| rows.is_empty()) else { return Ok(rows) };
-    let families: Vec<String> = families(ROWS).into_iter().map(str::to_owned).collect();
-    let mut error = CommandError::usage(format!("no row compares `{family}` with a classic tool"));
-    if let Some(near) = nearest(family, &families) {
-        error = error.hint(format!("did you mean `{near}`?"));
+/// The rows of a family; those that need a checkout only if there is one.
+fn rows(args: &CrosscheckArgs) -> Result<Vec<PairedPoints>> {
+    let mut rows = rows_of(args.family.as_deref());
+    if let Some(family) = args.family.as_deref().filter(|_| rows.is_empty()) {
+        let families: Vec<String> = families(ROWS).into_iter().map(str::to_owned).collect();
+        let why = format!("no row compares `{family}` with a classic tool");
+        let mut error = CommandError::usage(why);
+        if let Some(near) = nearest(family, &families) {
+            error = error.hint(format!("did you mean `{near}`?"));
+        }
+        let known = format!("families with a classic tool: {}", families.join(", "));
+        return Err(error.hint(known));
     }
-    Err(error.hint(format!("families with a classic tool: {}", families.join(", "))))
+    if args.from.is_none() {
+        rows.retain(|row| !row.needs_checkout());
+    }
+    if rows.is_empty() {
+        let why = "crosscheck language needs a checkout of langs-performance".to_owned();
+        return Err(CommandError::usage(why).hint(
+            "git clone https://github.com/famzah/langs-performance, and add --from langs-performance",
+        ));
+    }
+    Ok(rows)
 }
 
 /// Compares both sides of a row, the classic first; and whether that was interrupted.
 fn measure(
     args: &CrosscheckArgs,
     row: &PairedPoints,
+    checkout: Option<&Path>,
     budget: Duration,
     store: Option<&Path>,
     ui: &Ui,
@@ -127,7 +147,7 @@ fn measure(
     {
         prepare.knobs.push(set);
     }
-    let names = [row.classic, row.ours].map(str::to_owned);
+    let names = [classic(row, checkout), row.ours.to_owned()];
     let mut sides = points::resolve(&mut setup.keeper, &names, &[], all)?.points;
     for side in &mut sides {
         side.sample_ns = side.sample_ns.or(Some(SAMPLE_NS));
@@ -152,6 +172,24 @@ fn measure(
     };
     let measured = execute(setup, job, ui)?;
     Ok((measured.finding, measured.ended.interrupted))
+}
+
+/// The absolute path of the checkout.
+fn checkout(args: &CrosscheckArgs) -> Result<Option<PathBuf>> {
+    let Some(folder) = &args.from else { return Ok(None) };
+    let found = folder.canonicalize().map_err(|error| {
+        CommandError::usage(format!("--from {}: {error}", folder.display()))
+            .hint("pass a checkout of famzah/langs-performance")
+    });
+    found.map(Some)
+}
+
+/// The classic's point, with the checkout if it needs one.
+fn classic(row: &PairedPoints, checkout: Option<&Path>) -> String {
+    match checkout.filter(|_| row.needs_checkout()) {
+        Some(checkout) => format!("{},from={}", row.classic, checkout.display()),
+        None => row.classic.to_owned(),
+    }
 }
 
 fn write(args: &CrosscheckArgs, all: &[Crosschecked], found: &[RunFinding], ui: &Ui) -> Result<()> {

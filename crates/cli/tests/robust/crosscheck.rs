@@ -53,6 +53,10 @@ fn a_tool_that_is_not_installed_is_unsupported_with_its_package() {
 #[test]
 fn families_without_a_classic_are_named_and_classics_are_listed_when_asked_for() {
     let place = place();
+    let ran = place.run("crosscheck language").unwrap().exits(2);
+    assert!(ran.stderr.contains("add --from langs-performance"), "{}", ran.stderr);
+    let ran = place.run("crosscheck language --from ./nowhere").unwrap().exits(2);
+    assert!(ran.stderr.contains("--from ./nowhere: No such file"), "{}", ran.stderr);
     let ran = place.run("crosscheck memry").unwrap().exits(2);
     ran.says(&["no row compares `memry` with a classic tool", "did you mean `memory`?", "crypto"]);
     let listed = place.run("list").unwrap().exits(0).shows(&["plumb list --classic"]);

@@ -61,6 +61,12 @@ impl PairedPoints {
         Duration::from_secs(self.least_s)
     }
 
+    /// Whether the classic side needs a checkout that the user names: `--from`.
+    #[must_use]
+    pub fn needs_checkout(&self) -> bool {
+        self.classic.starts_with("classic.langsperformance")
+    }
+
     const fn on(self, knob: &'static str) -> Self {
         Self { set: Some(knob), ..self }
     }
@@ -96,6 +102,10 @@ const fn shown(
 /// stands, too, what takes a pass of ten seconds, of which too few fit where the disk differs from one to the next.
 const ON_DISK: &str = "medium=loop+ext4";
 const IN_MEMORY: &str = "medium=ram+ext4";
+
+/// Of runtimes that compile while they run.
+const WITH_FIRST_LOOP: &str =
+    "langs-performance divides all CPU time by the loops, start-up and warm-up included";
 
 /// For long requests: how quick they are depends on whether their buffers lie in one piece, which is chance otherwise.
 const HUGE_PAGES: &str = "thp=always";
@@ -184,6 +194,13 @@ pub const ROWS: &[PairedPoints] = &[
         "openssl speed encrypts one endless message, also with -aead: no nonce, no key of Poly1305 and no tag per message"),
     shown("classic.openssl:cipher=chacha20-poly1305,aead=yes", "crypto.aead:cipher=chacha20-poly1305,provider=system,aad=13", "throughput",
         "openssl speed encrypts one endless message, also with -aead: no nonce, no key of Poly1305 and no tag per message"),
+    row("classic.langsperformance:language=cpp,time=5s", "language.loop:language=cpp,limit=10000000", "cpu", 0.10, "").takes(90),
+    row("classic.langsperformance:language=rust,time=5s", "language.loop:language=rust,limit=10000000", "cpu", 0.10, "").takes(90),
+    row("classic.langsperformance:language=java", "language.loop:language=java,limit=10000000", "cpu", 0.10, WITH_FIRST_LOOP).takes(150),
+    row("classic.langsperformance:language=go,time=5s", "language.loop:language=go,limit=10000000", "cpu", 0.10, "").takes(90),
+    row("classic.langsperformance:language=node", "language.loop:language=node,limit=10000000", "cpu", 0.10, WITH_FIRST_LOOP).takes(150),
+    row("classic.langsperformance:language=python", "language.loop:language=python,limit=10000000", "cpu", 0.10, "").takes(150),
+    row("classic.langsperformance:language=perl", "language.loop:language=perl,limit=10000000", "cpu", 0.10, "").takes(150),
     row("classic.pgbench", "datastore.mix:mix=c,keys=uniform,engine=postgresql,bytes=16", "rate", 0.10, "").takes(60),
     shown("classic.redisbenchmark", "datastore.mix:mix=c,keys=uniform,engine=redis", "rate",
         "for every request, redis-benchmark also calls epoll_ctl five times and epoll_wait twice").takes(60),

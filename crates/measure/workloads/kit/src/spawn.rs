@@ -304,6 +304,11 @@ impl EndedProcess {
         self.usage.ru_maxrss.unsigned_abs() * 1024
     }
 
+    /// CPU time of the process and the children that it reaped, user and system, in seconds.
+    pub fn cpu_s(&self) -> f64 {
+        self.values()[2]
+    }
+
     /// As [`Self::record`] with all values, and with how it ended: [`VALUE_NAMES_WITH_END`].
     pub fn record_with_end(&self, batch: &mut Batch) {
         batch.record(self.start_ns, self.elapsed_ns, 1, current_cpu());

@@ -13,6 +13,7 @@ use plumb_workload_ends::cpu_time::{TimeOfProcess, cpu_of_process};
 use plumb_workload_kit::declare::{reported, reported_time, time, work, workload};
 use plumb_workload_kit::processes::{die_with_parent, peak_memory, sleeps};
 
+use crate::fixture::version;
 use crate::sieve::{
     self, FIXTURE_DEPENDS_ON, PROGRAM, check_memory, end_of_process, expected_line, language,
     parameters,
@@ -30,6 +31,8 @@ pub(crate) struct LoopInLanguages;
 impl Workload for LoopInLanguages {
     fn describe(&self) -> Description {
         Description {
+            // 2: C++ uses the standard algorithms, and Go 64-bit integers, as in langs-performance.
+            version: 2,
             roles: vec![Role::Workload],
             parameters: parameters(),
             metrics: vec![
@@ -74,7 +77,7 @@ impl Workload for LoopInLanguages {
             .map_err(|failure| end_of_process(language, limit, &looping.errors, failure))?;
         let ready = Ready {
             work: work(&[("time", 1)]),
-            versions: [sieve::version(language, start)].into(),
+            versions: [version(language, start)].into(),
             ..Ready::default()
         };
         let instance = LoopInstance { processes: [looping.child.id()], looping, first_ns };

@@ -1,8 +1,7 @@
 //! `language.sieve`: the same sieve in several languages, a fresh process a sample.
 
 use std::ffi::OsString;
-use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Command;
 
 use plumb_model::{AuditClass, Description, Parameter, Ready, Role, SampleIs};
@@ -10,6 +9,7 @@ use plumb_protocol::{
     Batch, Failure, Held, Instance, Start, StartError, StartedWorkload, Workload,
 };
 
+use crate::fixture::{self, version};
 use crate::toolchain::{LANGUAGES, Language};
 use plumb_workload_kit::declare::{between, choice, integer, text, workload};
 use plumb_workload_kit::primes::count_primes;
@@ -34,6 +34,8 @@ const VALUES: usize = 4;
 impl Workload for SieveInLanguages {
     fn describe(&self) -> Description {
         Description {
+            // 2: C++ uses the standard algorithms, and Go 64-bit integers, as in langs-performance.
+            version: 2,
             roles: vec![Role::Workload],
             parameters: parameters(),
             metrics: metrics(VALUES),
@@ -96,26 +98,16 @@ pub(crate) fn prepare(start: &Start) -> Result<(Ready, Box<dyn Held>), StartErro
     let tool = start.text("tool");
     let name: String =
         tool.chars().map(|letter| if letter.is_alphanumeric() { letter } else { '-' }).collect();
-    let path = Path::new(&start.scratch).join(format!("sieve-{}{name}", language.name));
-    let folder = BuildFolder(path);
-    fs::create_dir_all(&folder.0)
-        .map_err(|e| Failure::io(format!("creating {}", folder.0.display()), &e))?;
-    let built = match tool {
-        "" => language.build(&folder.0),
+    let name = format!("sieve-{}{name}", language.name);
+    let language = match tool {
+        "" => language.clone(),
         tool if tool.contains('/') && !tool.starts_with('/') => {
             let why = format!("tool={tool} is a relative path");
             return Err(StartError::unsupported(why, "give an absolute path, or a name in PATH"));
         }
-        tool => language.with_tool(tool).build(&folder.0),
-    }?;
-    let mut ready = Ready { bytes_on_disk: folder.bytes(), ..Ready::default() };
-    ready.versions.insert(language.tool().to_owned(), built.version.clone());
-    let endpoints = &mut ready.endpoints;
-    endpoints.insert("program".into(), built.program.to_string_lossy().into_owned());
-    endpoints.insert("version".into(), built.version);
-    endpoints.extend(built.heap_bytes.map(|bytes| ("heap".to_owned(), bytes.to_string())));
-    endpoints.insert("arguments".into(), built.arguments.join("\n"));
-    Ok((ready, Box::new(folder)))
+        tool => language.with_tool(tool),
+    };
+    fixture::prepare(start, &name, &language, language.own_source()?)
 }
 
 /// The program and its arguments, the limit last.
@@ -123,20 +115,9 @@ pub(crate) fn prepare(start: &Start) -> Result<(Ready, Box<dyn Held>), StartErro
 /// # Errors
 /// If it was not prepared.
 pub(crate) fn arguments(start: &Start, limit: usize) -> Result<Vec<OsString>, StartError> {
-    let Some(path) = start.endpoints.get("program") else {
-        return Err(StartError::Failed("the sieve was not prepared: no `program`".into()));
-    };
-    let mut all: Vec<OsString> = vec![path.into()];
-    let given = start.endpoints.get("arguments").map_or("", String::as_str);
-    all.extend(given.lines().map(OsString::from));
+    let mut all = fixture::argv(start)?;
     all.push(limit.to_string().into());
     Ok(all)
-}
-
-/// The compiler or interpreter with its version.
-pub(crate) fn version(language: &Language, start: &Start) -> (String, String) {
-    let version = start.endpoints.get("version").cloned().unwrap_or_default();
-    (language.tool().to_owned(), version)
 }
 
 /// The line that the program has to print.
@@ -245,29 +226,6 @@ fn try_once(language: &Language, limit: usize, argv: &[OsString]) -> Result<(), 
     let errors = String::from_utf8_lossy(&output.stderr);
     let failure = Failure(format!("the sieve failed: {}", describe_end(output.status)));
     Err(end_of_process(language, limit, &errors, failure))
-}
-
-/// The fixture's folder, removed with it.
-struct BuildFolder(PathBuf);
-
-impl BuildFolder {
-    fn bytes(&self) -> u64 {
-        let files = fs::read_dir(&self.0).into_iter().flatten().flatten();
-        files.filter_map(|file| file.metadata().ok()).map(|meta| meta.len()).sum()
-    }
-}
-
-impl Held for BuildFolder {
-    fn clean(self: Box<Self>) -> Result<(), Failure> {
-        fs::remove_dir_all(&self.0)
-            .map_err(|e| Failure::io(format!("removing {}", self.0.display()), &e))
-    }
-}
-
-impl Drop for BuildFolder {
-    fn drop(&mut self) {
-        let _ = fs::remove_dir_all(&self.0);
-    }
 }
 
 struct SieveProcesses {

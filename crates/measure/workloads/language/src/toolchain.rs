@@ -114,25 +114,44 @@ impl Language {
         Self { tool: tool.to_owned(), runner, ..self.clone() }
     }
 
+    /// The language with a source that is not plumb's, and the class that Java starts in place of that of plumb's source.
+    pub(super) fn with_source(&self, source: &str, class: Option<&str>) -> Self {
+        let own_class = self.source.strip_suffix(".java");
+        let run = self.run.iter().map(|word| match class {
+            Some(class) if Some(word.as_str()) == own_class => class.to_owned(),
+            _ => word.clone(),
+        });
+        Self { source: source.to_owned(), run: run.collect(), ..self.clone() }
+    }
+
+    /// The text of plumb's source.
+    ///
+    /// # Errors
+    /// If there is none of that name, which a test rules out.
+    pub(super) fn own_source(&self) -> Result<&'static str, Failure> {
+        SOURCES
+            .iter()
+            .find(|(name, _)| *name == self.source)
+            .map(|(_, text)| *text)
+            .ok_or_else(|| Failure(format!("there is no source {}", self.source)))
+    }
+
     /// The name of the compiler or interpreter.
     pub(super) fn tool(&self) -> &str {
         &self.tool
     }
 
-    /// Writes the source into `folder` and compiles it, or finds its interpreter.
+    /// Writes this source into `folder` and compiles it, or finds its interpreter.
     ///
     /// # Errors
     /// Unsupported if the compiler or interpreter is missing or does not work.
-    pub(super) fn build(&self, folder: &Path) -> Result<BuiltSieve, StartError> {
+    pub(super) fn build(&self, folder: &Path, text: &str) -> Result<BuiltSieve, StartError> {
         let tool = self.installed(&self.tool)?;
         let said = ask(&tool, &self.probe, folder).map_err(|why| self.unsupported(why.0))?;
         let mut lines = lines_of_answer(&said);
         let shown = if self.shows_path { lines.next().map(PathBuf::from) } else { None };
         let mut version = lines.next().unwrap_or_default().to_owned();
         let paths = BuildPaths::new(folder, &self.source);
-        let text = SOURCES.iter().find(|(name, _)| *name == self.source);
-        let (_, text) =
-            text.ok_or_else(|| Failure(format!("there is no source {}", self.source)))?;
         fs::write(&paths.source, text)
             .map_err(|error| Failure::io(format!("writing {}", paths.source.display()), &error))?;
         let program = if self.compile.is_empty() {
@@ -284,7 +303,7 @@ mod tests {
         for (language, reason) in
             [(missing, "`no-such-compiler` is not in PATH"), (broken, "does not work")]
         {
-            match language.build(folder.path()) {
+            match language.build(folder.path(), "") {
                 Err(StartError::Unsupported { why, fix }) => {
                     assert!(why.contains(reason), "{why}");
                     assert!(fix.starts_with("apt-get install"), "{fix}");

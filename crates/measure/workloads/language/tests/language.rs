@@ -1,11 +1,12 @@
 //! The family `language`, driven as the engine drives it.
 
+use std::fs;
 use std::path::Path;
 
 use plumb_model::Value;
 use plumb_protocol::StartError;
 use plumb_workload_language::ALL;
-use plumb_workload_testing::{TestPoint, refusal, samples, take};
+use plumb_workload_testing::{TestPoint, refusal, samples, take, unsupported};
 
 /// The point with its fixture; none if the language is missing.
 fn prepared(
@@ -89,13 +90,54 @@ fn a_loop_that_prints_something_else_or_ends_is_caught() {
     }
 }
 
-/// The first line of the reason why a point is unsupported, and what to do.
-fn unsupported(point: &TestPoint<'_>) -> (String, String) {
-    match point.try_start() {
-        Err(StartError::Unsupported { why, fix }) => (why, fix),
-        Err(StartError::Failed(why)) => panic!("failed instead: {why}"),
-        Ok(_) => panic!("it has started"),
+/// A stand-in for a checkout: its tests would take minutes.
+#[test]
+fn every_line_of_a_program_of_a_checkout_is_checked() {
+    let folder = tempfile::tempdir().unwrap();
+    let from = folder.path().to_str().unwrap();
+    let point = |settings: &[(&str, &str)]| {
+        let python = [&[("language", "python")], settings].concat();
+        TestPoint::new(ALL, "classic.langsperformance", &python).in_folder(folder.path())
+    };
+    let (why, fix) = unsupported("no checkout", point(&[]).prepare());
+    assert_eq!(why, "the checkout of langs-performance is not set");
+    assert!(fix.contains("git clone"), "{fix}");
+    let (why, _) = unsupported("no source", point(&[("from", from)]).prepare());
+    assert!(why.contains("primes.py: No such file"), "{why}");
+    let programs = [
+        (
+            "for i in range(int(os.environ['RUN_TIME'])): print('Found 664579 prime numbers.')",
+            Ok(3.0),
+        ),
+        ("print('Found 4 prime numbers.')", Err("printed \"Found 4 prime numbers.\" instead")),
+        ("pass", Err("printed nothing")),
+        ("sys.exit(3)", Err("the program failed: ")),
+    ];
+    for (program, outcome) in programs {
+        fs::write(folder.path().join("primes.py"), format!("import os, sys\n{program}\n")).unwrap();
+        let mut point = point(&[("from", from), ("time", "3s")]);
+        point.prepare().unwrap_or_else(|error| panic!("{error:?}"));
+        let mut started = point.started();
+        let taken = take(started.instance.as_mut(), &[1]);
+        match (taken, outcome) {
+            (Ok((samples, _)), Ok(loops)) => {
+                assert_eq!(samples.values["loops"], [loops]);
+                let cpu = samples.values["cpu"][0] * loops;
+                assert!(cpu > 0.0 && cpu < 10.0, "{cpu} s");
+            }
+            (Err(failure), Err(why)) => assert!(failure.0.contains(why), "{failure}"),
+            (taken, _) => panic!("{program}: {taken:?}"),
+        }
+        drop(started);
+        point.clean();
     }
+    let mut point = point(&[("from", from), ("time", "1500ms")]);
+    point.prepare().unwrap_or_else(|error| panic!("{error:?}"));
+    assert_eq!(
+        unsupported("half a second", point.try_start()).0,
+        "the programs take whole seconds"
+    );
+    point.clean();
 }
 
 #[test]
@@ -103,11 +145,11 @@ fn a_limit_beyond_the_memory_is_unsupported_before_it_starts() {
     let settings = [("language", "node"), ("limit", "1000000")];
     let mut point = TestPoint::new(ALL, "language.loop", &settings);
     point.start.facts.memory_bytes = 64 << 20;
-    let (why, _) = unsupported(&point);
+    let (why, _) = unsupported("a large limit", point.try_start());
     assert!(why.contains("79 MiB, too much for plumb's limit of 64 MiB"), "{why}");
     point.start.facts.memory_bytes = 1 << 30;
     point.start.endpoints.insert("heap".into(), (3 << 20).to_string());
-    let (why, fix) = unsupported(&point);
+    let (why, fix) = unsupported("a large limit", point.try_start());
     assert!(
         why.contains("a heap of at least 3 MiB, but the runtime limits its own to 3 MiB"),
         "{why}"
@@ -135,7 +177,7 @@ fn a_runtime_that_uses_up_its_memory_is_unsupported() {
             point.start.facts.memory_bytes = 512 << 20;
             let arguments = format!("{option}\n{}", point.start.endpoints["arguments"]);
             point.start.endpoints.insert("arguments".into(), arguments);
-            let (why, told) = unsupported(&point);
+            let (why, told) = unsupported("a large limit", point.try_start());
             assert!(why.contains(reason) && told.contains(fix), "{language}: {why}; {told}");
             point.clean();
         }
@@ -148,7 +190,7 @@ fn a_runtime_that_uses_up_its_memory_is_unsupported() {
     let rest = format!("{}\n{}", endpoints["program"], endpoints["arguments"]);
     endpoints.insert("arguments".into(), format!("-c\n{script}\nsh\n{rest}"));
     endpoints.insert("program".into(), "/bin/sh".into());
-    let (why, told) = unsupported(&point);
+    let (why, told) = unsupported("a large limit", point.try_start());
     assert!(why.contains("not enough memory") && told.contains("LuaJIT"), "{why}; {told}");
     point.clean();
 }

@@ -76,7 +76,9 @@ pub fn assert_ratio(what: &str, range: Range<f64>, mut ratio: impl FnMut() -> f6
 /// # Panics
 /// If the ratio of the times is not between 1.5 and 2.7, or a sample fails.
 pub fn assert_doubles(what: &str, started: &mut StartedWorkload, k: u64) {
-    assert_ratio(what, 1.5..2.7, || doubling(&samples(started, &[k, 2 * k].repeat(PAIRS)).elapsed_ns));
+    assert_ratio(what, 1.5..2.7, || {
+        doubling(&samples(started, &[k, 2 * k].repeat(PAIRS)).elapsed_ns)
+    });
 }
 
 /// The ratio of the shortest time of the longer samples to that of the shorter ones. They are taken in turn, because a CPU

@@ -11,10 +11,10 @@ import (
 	"strconv"
 )
 
-func primesUpTo(limit int) []int32 {
-	var odd []int32
+func primesUpTo(limit int) []int {
+	var odd []int
 	for number := 3; number <= limit; number += 2 {
-		odd = append(odd, int32(number))
+		odd = append(odd, number)
 	}
 	root := int(math.Sqrt(float64(limit)))
 	for factor := 3; factor <= root; factor += 2 {
@@ -24,7 +24,7 @@ func primesUpTo(limit int) []int32 {
 			}
 		}
 	}
-	primes := []int32{2}
+	primes := []int{2}
 	for _, number := range odd {
 		if number != 0 {
 			primes = append(primes, number)
