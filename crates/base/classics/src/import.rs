@@ -131,6 +131,13 @@ impl ImportedSeries {
         invocation.values.insert(name.to_owned(), values);
         self.declare((name, unit, better), summary);
     }
+
+    /// Shows a metric next to the first one, in every scorecard.
+    pub(crate) fn show_always(&mut self, name: &str) {
+        for metric in self.metrics.iter_mut().filter(|metric| metric.name == name) {
+            metric.headline = true;
+        }
+    }
 }
 
 impl ImportedInvocation {

@@ -21,6 +21,13 @@ const RTT: [(&str, &str); 3] = [
 /// Where they stand in `min/avg/max/mdev`.
 const PLACES: [usize; 3] = [1, 0, 2];
 
+/// What iputils counts apart if there are any, as in `+1 duplicates`.
+const OTHER_COUNTS: [(&str, &str); 3] = [
+    ("duplicates", "replies to a request that was answered before"),
+    ("errors", "requests that a host on the way answered with an error"),
+    ("corrupted", "replies with other data than the request"),
+];
+
 /// The least payload, in bytes, that ping times.
 const TIME_STAMP_BYTES: f64 = 16.0;
 
@@ -78,6 +85,12 @@ fn series(section: &[Line<'_>], counts: &PingCounts) -> Result<ImportedSeries, I
     }
     series.measured(("rate", "ops/s", Higher), "replies per second", rate);
     series.measured(("loss", SHARE, Lower), summary, loss);
+    // A round trip says nothing about requests that were lost.
+    series.show_always("loss");
+    for (name, summary) in OTHER_COUNTS {
+        let count = counts.others.iter().find(|(other, _)| other == name).map(|(_, count)| *count);
+        series.measured((name, "packets", Lower), summary, count);
+    }
     Ok(series)
 }
 
@@ -108,10 +121,12 @@ fn round_trips(section: &[Line<'_>], is_timed: bool) -> Result<Option<Vec<f64>>,
     }
 }
 
-/// `100000 packets transmitted, 100000 received, 0% packet loss, time 2524ms`.
+/// `100000 packets transmitted, 100000 received, +1 duplicates, 0% packet loss, time 2524ms`.
 struct PingCounts {
     sent: f64,
     received: f64,
+    /// The counts with a `+`, by their names.
+    others: Vec<(String, f64)>,
     seconds: Option<f64>,
 }
 
@@ -127,7 +142,12 @@ impl PingCounts {
             None => return None,
         };
         let received = received.trim_end_matches(" packets");
-        Some(Self { sent: figure(sent)?, received: figure(received)?, seconds })
+        let mut others = Vec::new();
+        for part in rest.split(',').filter_map(|part| part.trim().strip_prefix('+')) {
+            let (count, name) = part.split_once(' ')?;
+            others.push((name.to_owned(), figure(count)?));
+        }
+        Some(Self { sent: figure(sent)?, received: figure(received)?, others, seconds })
     }
 }
 

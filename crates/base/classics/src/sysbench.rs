@@ -1,8 +1,9 @@
-//! The report of sysbench, 0.4 to 1.0.
+//! The report of sysbench, 0.4 to 1.1.
 //!
 //! Each report begins with a line that has the version. Which test it was follows from what the report is about: sysbench does not
 //! name it. Numbers of different versions are not comparable; the version is part of every series. Lines of `--report-interval`
-//! are interim. With `--report-checkpoints` the last statistics are the result, and the others are listed as not read.
+//! are interim. With `--report-checkpoints` the last statistics are the result, and the others are listed as not read, as
+//! histograms are.
 
 use std::collections::BTreeMap;
 
@@ -66,11 +67,15 @@ fn read_report(report: &SysbenchReport, found: &mut ResultFile) -> Result<(), Im
     invocation.failed = failure.map(|line| line.text.to_owned());
     series.invocations.push(invocation);
     report.figures(&mut series);
-    let rate = if seconds > 0.0 { events / seconds } else { 0.0 };
+    let rate = per_second(events, seconds);
     series.measured(("events", "ops/s", Higher), "events per second of the whole time", [rate]);
     report.latencies(&mut series);
-    for line in report.lines.iter().filter(|line| line.text.contains("Checkpoint report")) {
-        found.not_read("a checkpoint report", Some(line.number));
+    for (start, what) in
+        [("Checkpoint report", "a checkpoint report"), ("Latency histogram", "a latency histogram")]
+    {
+        for line in report.lines.iter().filter(|line| line.text.contains(start)) {
+            found.not_read(what, Some(line.number));
+        }
     }
     found.import(Format::Sysbench, version, None, BTreeMap::new()).add(series);
     Ok(())
@@ -78,6 +83,11 @@ fn read_report(report: &SysbenchReport, found: &mut ResultFile) -> Result<(), Im
 
 fn missing(report: &SysbenchReport, what: &str) -> ImportError {
     lacks(report.lines, Format::Sysbench, &format!("`{what}`"))
+}
+
+/// A rate; 0 if it took no time, as nothing was done then.
+fn per_second(count: f64, seconds: f64) -> f64 {
+    if seconds > 0.0 { count / seconds } else { 0.0 }
 }
 
 /// Whether a pair has all its digits: `0.0642/0.00`.
@@ -128,7 +138,9 @@ impl<'a> SysbenchReport<'a> {
             return series;
         }
         let memory = ["Running memory speed test", "Doing memory operations speed test"];
-        if memory.iter().any(|start| self.after(start).is_some()) {
+        // 0.5 has no such line.
+        let moved = self.lines.iter().any(|line| line.text.contains(" transferred ("));
+        if moved || memory.iter().any(|start| self.after(start).is_some()) {
             let mut series = ImportedSeries::new("sysbench.memory", "writes or reads small blocks");
             self.set(&mut series, "block", &["block size:", "Memory block size:"]);
             self.set(&mut series, "total", &["total size:", "Memory transfer size:"]);
@@ -190,6 +202,17 @@ impl<'a> SysbenchReport<'a> {
                     let line = self.after(start).and_then(|text| text.split_once('('));
                     let rate = line.and_then(|(_, rate)| leading(rate));
                     series.measured((name, "ops/s", better), "these per second", rate);
+                }
+                // Of these the report has only the numbers.
+                let seconds = self.after(TOTAL_TIME).and_then(leading);
+                for (name, start) in
+                    [("reads", "read:"), ("writes", "write:"), ("others", "other:")]
+                {
+                    let queries = self.after(start).and_then(figure);
+                    let rate =
+                        queries.zip(seconds).map(|(queries, time)| per_second(queries, time));
+                    let summary = "queries of this kind per second of the whole time";
+                    series.measured((name, "ops/s", Higher), summary, rate);
                 }
             }
             _ => {}

@@ -76,7 +76,7 @@ pub struct ExecArgs {
     /// Accept commands that exit with a non-zero status
     #[arg(short, long)]
     ignore_failure: bool,
-    /// Show every column and metric, and every flag with its evidence
+    /// Show every column, and every flag with its evidence
     #[arg(long, hide_short_help = true)]
     full: bool,
     // Before the arguments that have a heading of their own: what follows a heading is listed under it.

@@ -28,7 +28,8 @@ use self::list::list;
 #[derive(Debug, Args)]
 #[command(after_long_help = "Examples:
   plumb show                          the scorecard of the last run, on one screen
-  plumb show --full                   every column and metric
+  plumb show --full                   every column, and every flag with its evidence
+  plumb show --all                    every metric, too
   plumb show last~1 --in-words        describe the second-to-last run in sentences
   plumb show --machine                this machine now: its hardware and settings
   plumb show --machine last           the machine at the time of the last run
@@ -51,7 +52,7 @@ pub struct ShowArgs {
     /// The output format; --json prints the JSON document
     #[arg(long, value_enum, default_value = "terminal")]
     format: OutputFormat,
-    /// Show every column and metric, and every flag with its evidence
+    /// Show every column, and every flag with its evidence
     #[arg(long)]
     full: bool,
     /// Show every metric, not only the first of each workload; implies --full

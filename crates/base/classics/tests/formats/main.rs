@@ -440,6 +440,35 @@ fn hackbench_perf_and_ping() {
 }
 
 #[test]
+fn replies_and_errors_that_ping_counts_apart_are_read() {
+    assert_snapshot!(told("ping-duplicates.txt", None), @r"
+    ping ? at None on {}
+    ping.echo:host=192.0.2.7,bytes=56 Process
+      3005000000 ns, 1 ops; latency_mean 1.243000e-3 s; latency_min 1.180000e-3 s; latency_max 1.340000e-3 s; rate 6.655574e-1 ops/s; loss 5.000000e-1 share; duplicates 1.000000e0 packets; errors 1.000000e0 packets
+    ");
+    let imports = read(&fixture("ping-duplicates.txt"), None, None).unwrap().imports;
+    let metrics = &imports[0].series[0].metrics;
+    let shown: Vec<&str> = metrics
+        .iter()
+        .filter(|metric| metric.headline)
+        .map(|metric| metric.name.as_str())
+        .collect();
+    assert_eq!(shown, ["loss"], "next to the round trip, which is first");
+}
+
+#[test]
+fn a_memory_test_of_sysbench_0_5_has_no_header_and_a_histogram_is_listed() {
+    assert_snapshot!(told("sysbench-0.5-memory.txt", None), @r"
+    sysbench 0.5 at None on {}
+    sysbench.memory:version=0.5,threads=4 Iteration
+      60000000 ns, 65536 ops; bandwidth 1.789570e10 B/s; events 1.092267e6 ops/s; latency_mean 0.000000e0 s; latency_min 0.000000e0 s; latency_max 9.600000e-4 s; latency_p95 0.000000e0 s
+    ");
+    let file = read(&fixture("sysbench-1.1-fileio-histogram.txt"), None, None).unwrap();
+    let listed: Vec<&str> = file.not_read.iter().map(|part| part.what.as_str()).collect();
+    assert_eq!(listed, ["a latency histogram"]);
+}
+
+#[test]
 fn dd_ioping_fs_mark_cyclictest_and_stress_ng() {
     assert_snapshot!(told("dd-9.1.txt", None), @r"
     dd ? at None on {}

@@ -78,7 +78,7 @@ pub struct RunArgs {
     /// Complete an interrupted run [default: the last one]
     #[arg(long, value_name = "RUN", num_args = 0..=1, default_missing_value = "last")]
     resume: Option<String>,
-    /// Show every column and metric, and every flag with its evidence
+    /// Show every column, and every flag with its evidence
     #[arg(long)]
     full: bool,
     /// Print what would be measured, and exit

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use plumb_model::{Ends, Estimate, PointFacts};
-use plumb_stats::ranks::{FEWEST_VALUES, NoRanking, Ranking};
+use plumb_stats::ranks::{NoRanking, Ranking};
 use plumb_stats::{Interval, describe};
 
 use crate::one_run::finding::{FailedInvocations, Finding, Unsupported};
@@ -13,7 +13,7 @@ use crate::one_run::ranking::{
     Implementations, RankedVariant, UnmeasuredVariant, VariantCosts, VariantRanking,
     is_of_implementations,
 };
-use crate::one_run::rankings::{ranked, speed};
+use crate::one_run::rankings::{no_ranks_text, ranked, speed};
 
 /// The parameters that choose an implementation.
 const CHOOSERS: [&str; 2] = ["language", "tool"];
@@ -168,25 +168,6 @@ fn excess(
             value: points[to].estimate.value / points[from].estimate.value - 1.0,
             interval: Err(no_ranks_text(why, points)),
         },
-    }
-}
-
-/// Why there are no ranks, with the names of the implementations.
-fn no_ranks_text(why: &NoRanking, points: &[&Finding]) -> String {
-    match *why {
-        NoRanking::TooFewItems { .. } => "there is nothing to compare".to_owned(),
-        NoRanking::TooFewBlocks { have } => {
-            let rounds = if have == 1 { "round" } else { "rounds" };
-            format!("{have} {rounds}; ranks need --min-invocations {FEWEST_VALUES}")
-        }
-        NoRanking::TooFewValues { item, have } => {
-            let name = &points[item].point.name;
-            format!("{have} processes of {name}; ranks need --min-invocations {FEWEST_VALUES}")
-        }
-        NoRanking::NotFinite { item } => {
-            format!("{} has a process without CPU time", points[item].point.name)
-        }
-        _ => why.to_string(),
     }
 }
 

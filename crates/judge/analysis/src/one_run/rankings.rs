@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use plumb_model::{Better, ParameterType, RunRecord};
-use plumb_stats::ranks::{NoRanking, Ranking, in_blocks, independent};
+use plumb_stats::ranks::{FEWEST_VALUES, NoRanking, Ranking, in_blocks, independent};
 use plumb_stats::rng::Rng;
 
 use crate::method::CONFIDENCE;
@@ -70,7 +70,7 @@ fn ranking(points: &[&Finding]) -> Option<VariantRanking> {
         parameter: parameter.to_owned(),
         metric: points[0].metric.clone(),
         variants,
-        no_ranks: ranked.err().map(|why| why.to_string()),
+        no_ranks: ranked.err().map(|why| no_ranks_text(&why, points)),
         implementations: None,
     })
 }
@@ -89,6 +89,25 @@ pub(crate) fn speed(found: &Finding, value: f64) -> Option<f64> {
         Better::Neither => return None,
     };
     (speed.is_finite() && speed > 0.0).then_some(speed)
+}
+
+/// Why there are no ranks, with the names of the points.
+pub(crate) fn no_ranks_text(why: &NoRanking, points: &[&Finding]) -> String {
+    match *why {
+        NoRanking::TooFewItems { .. } => "there is nothing to compare".to_owned(),
+        NoRanking::TooFewBlocks { have } => {
+            let rounds = if have == 1 { "round" } else { "rounds" };
+            format!("{have} {rounds}; ranks need --min-invocations {FEWEST_VALUES}")
+        }
+        NoRanking::TooFewValues { item, have } => {
+            let name = &points[item].point.name;
+            format!("{have} processes of {name}; ranks need --min-invocations {FEWEST_VALUES}")
+        }
+        NoRanking::NotFinite { item } => {
+            format!("a process of {} has no value", points[item].point.name)
+        }
+        _ => why.to_string(),
+    }
 }
 
 /// The ranks of the variants' processes by cost. Variants with as many processes took turns, so each round is a block.

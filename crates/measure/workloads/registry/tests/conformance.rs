@@ -8,7 +8,7 @@ use std::path::Path;
 use plumb_model::{Description, MetricSource, ParameterType, QuantityKind, Role, SampleIs, Value};
 use plumb_protocol::{Distribution, StartError, StartedWorkload, Workload, serve};
 use plumb_workload_testing::{
-    Lack, TestPoint, alone, assert_ratio, example, fastest_ns, samples, skip_part, take,
+    Lack, TestPoint, alone, assert_ratio, example, fastest_ns, growth, samples, skip_part, take,
 };
 use plumb_workloads::{builtin, manual_page};
 
@@ -244,7 +244,7 @@ fn assert_iterations_take_time(description: &Description, mut started: StartedWo
         k *= 2;
     }
     assert_ratio(&format!("{}: {k} iterations", description.id), 2.5..6.0, || {
-        fastest_ns(&mut started, 4 * k) / fastest_ns(&mut started, k)
+        growth(&mut started, k, 4)
     });
 }
 

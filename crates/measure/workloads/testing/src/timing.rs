@@ -16,7 +16,7 @@ const MOST_MEASUREMENTS: usize = 3;
 const VALUES: usize = 8;
 /// A value that takes longer is a summary of many samples by itself, and a measurement of its own.
 const LONG: Duration = Duration::from_millis(500);
-/// Samples of either length for one value of [`assert_doubles`].
+/// Samples of either length for one value of [`growth`].
 const PAIRS: usize = 6;
 /// A sample of this length is hardly disturbed by anything short.
 const LONG_SAMPLE_NS: u64 = 50_000_000;
@@ -76,15 +76,21 @@ pub fn assert_ratio(what: &str, range: Range<f64>, mut ratio: impl FnMut() -> f6
 /// # Panics
 /// If the ratio of the times is not between 1.5 and 2.7, or a sample fails.
 pub fn assert_doubles(what: &str, started: &mut StartedWorkload, k: u64) {
-    assert_ratio(what, 1.5..2.7, || {
-        doubling(&samples(started, &[k, 2 * k].repeat(PAIRS)).elapsed_ns)
-    });
+    assert_ratio(what, 1.5..2.7, || growth(started, k, 2));
 }
 
-/// The ratio of the shortest time of the longer samples to that of the shorter ones. They are taken in turn, because a CPU
-/// can be in another state a second later: waking a thread takes 10 or 30 µs, for seconds at a time.
+/// The time of `factor` times k iterations over that of k. Short and long samples are taken in turn, because a CPU can be in
+/// another state a second later: waking a thread takes 10 or 30 µs, for seconds at a time.
+///
+/// # Panics
+/// If a sample fails.
+pub fn growth(started: &mut StartedWorkload, k: u64, factor: u64) -> f64 {
+    shortest_ratio(&samples(started, &[k, factor * k].repeat(PAIRS)).elapsed_ns)
+}
+
+/// The shortest time of every second sample over the shortest of the others.
 #[expect(clippy::cast_precision_loss, reason = "times stay far below 2^53 ns")]
-fn doubling(elapsed_ns: &[u64]) -> f64 {
+fn shortest_ratio(elapsed_ns: &[u64]) -> f64 {
     let shortest = |offset| elapsed_ns.iter().skip(offset).step_by(2).min().copied().unwrap_or(0);
     shortest(1) as f64 / shortest(0) as f64
 }
@@ -94,7 +100,7 @@ mod tests {
     use std::cell::Cell;
     use std::panic::{AssertUnwindSafe, catch_unwind};
 
-    use super::{MOST_MEASUREMENTS, VALUES, assert_ratio, doubling};
+    use super::{MOST_MEASUREMENTS, VALUES, assert_ratio, shortest_ratio};
 
     /// How many values were taken, and whether the assertion held.
     fn asserted(value: impl Fn(usize) -> f64) -> (usize, bool) {
@@ -120,9 +126,9 @@ mod tests {
 
     #[test]
     fn the_shortest_samples_of_either_length_are_compared() {
-        assert_eq!(doubling(&[10, 90, 30, 20, 10, 60]).to_bits(), 2.0_f64.to_bits());
-        assert_eq!(doubling(&[10, 10, 30, 30]).to_bits(), 1.0_f64.to_bits());
-        assert!(doubling(&[]).is_nan());
+        assert_eq!(shortest_ratio(&[10, 90, 30, 20, 10, 60]).to_bits(), 2.0_f64.to_bits());
+        assert_eq!(shortest_ratio(&[10, 10, 30, 30]).to_bits(), 1.0_f64.to_bits());
+        assert!(shortest_ratio(&[]).is_nan());
     }
 
     #[test]
