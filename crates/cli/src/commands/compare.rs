@@ -132,11 +132,12 @@ fn compare(args: &CompareArgs, store: Option<&Path>, ui: &Ui) -> Result<Exit> {
     {
         return Err(not_in_common(name));
     }
+    let series = plumb_query::read(&store, Selection::Runs(&ids))?;
     if args.across {
-        say_counting(&plumb_query::read(&store, Selection::Runs(&ids))?, ui);
+        say_counting(&series, ui);
     }
     say_hosts(&store, &finding, &args.runs, ui)?;
-    say_turns(&finding, ui);
+    say_turns(&finding, &series, ui);
     let format = if ui.wants_json() { OutputFormat::Json } else { args.format };
     ui.out(&output::comparison(&finding, format, ui)?);
     let undecided =
@@ -158,7 +159,10 @@ fn nothing_in_common(
             0 => String::new(),
             count => format!(" and {count} more"),
         };
-        format!("{arm} measured {}{more}", named.join(", "))
+        match named.as_slice() {
+            [] => format!("{arm} measured nothing"),
+            named => format!("{arm} measured {}{more}", named.join(", ")),
+        }
     };
     let error = found.arms.iter().fold(error, |error, arm| error.hint(of_arm(arm)));
     if across.results.is_empty() {
@@ -213,10 +217,13 @@ fn is_uncalibrated(comparison: &Comparison) -> bool {
 }
 
 /// If the times of the runs leave a comparison without a verdict, the commands that measure the first and the last side
-/// in turns.
-fn say_turns(found: &ComparisonFinding, ui: &Ui) {
+/// in turns. A run that measured nothing does not count.
+fn say_turns(found: &ComparisonFinding, series: &[SeriesInRun], ui: &Ui) {
     let mut against = found.results.iter().flat_map(|result| &result.against_first).flatten();
-    let (Some(first), Some(last)) = (found.runs.first(), found.runs.last()) else { return };
+    let mut runs =
+        found.runs.iter().filter(|run| series.iter().any(|series| series.run.run == run.run));
+    let Some(first) = runs.next() else { return };
+    let last = runs.next_back().unwrap_or(first);
     let is_imported = first.plumb.is_empty() || last.plumb.is_empty();
     if is_imported || !against.any(is_uncalibrated) {
         return;

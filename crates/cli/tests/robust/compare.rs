@@ -15,6 +15,9 @@ fn two_runs_get_an_honest_sentence_and_a_history_a_verdict() {
         fs::set_permissions(script, mode).unwrap();
         exec(&place, &format!("-n 5 -q --label what={label}"), &["./work"]).exits(0);
     };
+    // A run that measured nothing is not one to repeat.
+    let nothing = "run storage.sequential:size=900TiB --no-lock -q --label what=old";
+    place.run(nothing).unwrap().exits(3);
     measure("0.02", "old");
     measure("0.3", "new");
     let ran = place.run("compare what=old what=new").unwrap().exits(0);
@@ -24,11 +27,12 @@ fn two_runs_get_an_honest_sentence_and_a_history_a_verdict() {
         "uncalibrated",
         "this could be chance",
     ]);
-    ran.says(&[
+    let ran = ran.says(&[
         "measure the sides in turns, 9 times each:",
         "--label what=old",
         "--label what=new",
     ]);
+    assert!(!ran.stderr.contains("900TiB"), "{}", ran.stderr);
     place.run("compare --strict what=old what=new").unwrap().exits(5);
     let document = parsed(&place.run("compare --json what=old what=new").unwrap().exits(0));
     assert_eq!(document["schema"], "plumb.comparison/1");
@@ -80,6 +84,8 @@ fn what_can_not_be_compared_is_said() {
     // Without names, --by means all runs.
     place.run("compare --by kernel").unwrap().exits(2).says(&["have the same kernel"]);
     place.run("compare --by a").unwrap().exits(3).says(&["no series in common"]);
+    place.run("run storage.sequential:size=900TiB --no-lock -q --label a=3").unwrap().exits(3);
+    place.run("compare a=1 a=3").unwrap().exits(3).says(&["a=3 measured nothing"]);
     place.run("compare").unwrap().exits(2).says(&["<RUN> <RUN>"]);
     let unknown = place.run("compare --by nosuch a=1 a=2").unwrap().exits(2);
     unknown.says(&["none of these runs has a label or fact `nosuch`"]);

@@ -38,9 +38,11 @@ fn expected(view: &View) -> Option<String> {
     let (lowest, _) = rows.first()?;
     let below = rows.iter().filter(|(_, share)| *share < 1.0).count();
     let text = baseline_text(lowest.finding)?;
-    Some(match below {
-        0 => format!("All {} results with an expectation reach it.", rows.len()),
-        below => format!(
+    Some(match (below, rows.len()) {
+        (0, 1) => "The result with an expectation reaches it.".to_owned(),
+        (0, all) => format!("All {all} results with an expectation reach it."),
+        (1, 1) => format!("The result with an expectation is below it: {text}."),
+        _ => format!(
             "{below} of {} results with an expectation are below it; the lowest is {} at {text}.",
             rows.len(),
             lowest.finding.point.name
