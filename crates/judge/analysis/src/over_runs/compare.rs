@@ -96,7 +96,7 @@ fn by_run(series: &[SeriesInRun]) -> BTreeMap<Id, Vec<&SeriesInRun>> {
     found
 }
 
-/// What earlier runs show of the noise, next to the first run.
+/// What earlier runs show of the noise, next to the first run that measured something.
 fn noise(
     runs: &[Arc<RunOfSeries>],
     by_run: &BTreeMap<Id, Vec<&SeriesInRun>>,
@@ -107,7 +107,7 @@ fn noise(
     if settings.across {
         return RunsNoise::default();
     }
-    let first = runs.first().and_then(|run| by_run.get(&run.run)).map_or(&[][..], Vec::as_slice);
+    let first = runs.iter().find_map(|run| by_run.get(&run.run)).map_or(&[][..], Vec::as_slice);
     RunsNoise::of(first.iter().copied(), earlier, settings.one_machine())
 }
 
