@@ -103,7 +103,7 @@ fn what_cannot_hold_is_refused() {
 #[test]
 fn every_headline_metric_has_a_row_and_is_precise() {
     let place = place();
-    let run = "run --full datastore.batch:entities=50 --no-lock -q --dir ../work --precision 60% --max-time 20s";
+    let run = "run --full datastore.batch:entities=50 --no-lock -q --dir ../work --precision 60% --max-time 40s";
     let ran = place.run(run).unwrap().exits(0);
     ran.shows(&["add", "get", "update", "get_updated", "delete"]);
     let document = parsed(&place.run("show last --json").unwrap().exits(0));
@@ -114,7 +114,9 @@ fn every_headline_metric_has_a_row_and_is_precise() {
     assert_eq!(reached.len(), 6, "{document}");
     let are_precise =
         reached.iter().flatten().filter(|half_width| **half_width <= 0.6).count() == 6;
-    // A busy machine may not let all of them become precise.
-    let expected = if are_precise { "precision" } else { "max-time" };
-    assert_eq!(results[0]["stop"], expected, "{reached:?}");
+    match results[0]["stop"].as_str() {
+        Some("precision") => assert!(are_precise, "{reached:?}"),
+        // A busy machine may not let all of them become precise, or only after the last look.
+        stop => assert_eq!(stop, Some("max-time"), "{reached:?}"),
+    }
 }
