@@ -46,6 +46,11 @@ pub(crate) fn parse(text: &str, found: &mut ResultFile) -> Result<(), ImportErro
         };
         let counts = PingCounts::of(line).ok_or_else(|| line.lacks_numbers(Format::Ping))?;
         found.plain_import(Format::Ping).add(series(section, &counts)?);
+        for (name, _) in &counts.others {
+            if OTHER_COUNTS.iter().all(|(known, _)| known != name) {
+                found.not_read(format!("a count of {name}"), Some(line.number));
+            }
+        }
         let repeated = section.iter().filter(|line| line.text.contains(" packets transmitted, "));
         for line in repeated.skip(1) {
             found.not_read("a summary without its `PING` line", Some(line.number));

@@ -454,6 +454,9 @@ fn replies_and_errors_that_ping_counts_apart_are_read() {
         .map(|metric| metric.name.as_str())
         .collect();
     assert_eq!(shown, ["loss"], "next to the round trip, which is first");
+    let other = fixture("ping-duplicates.txt").replace("+1 errors", "+1 strangers");
+    let listed = read(&other, None, None).unwrap().not_read;
+    assert_eq!(listed[0].what, "a count of strangers");
 }
 
 #[test]

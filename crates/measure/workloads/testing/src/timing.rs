@@ -91,8 +91,11 @@ pub fn growth(started: &mut StartedWorkload, k: u64, factor: u64) -> f64 {
 /// The shortest time of every second sample over the shortest of the others.
 #[expect(clippy::cast_precision_loss, reason = "times stay far below 2^53 ns")]
 fn shortest_ratio(elapsed_ns: &[u64]) -> f64 {
-    let shortest = |offset| elapsed_ns.iter().skip(offset).step_by(2).min().copied().unwrap_or(0);
-    shortest(1) as f64 / shortest(0) as f64
+    every_second_shortest(elapsed_ns, 1) as f64 / every_second_shortest(elapsed_ns, 0) as f64
+}
+
+fn every_second_shortest(elapsed_ns: &[u64], first: usize) -> u64 {
+    elapsed_ns.iter().skip(first).step_by(2).min().copied().unwrap_or(0)
 }
 
 #[cfg(test)]
