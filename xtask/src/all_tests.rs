@@ -15,7 +15,7 @@ use crate::reruns::{self, RecordedRun};
 use crate::{host, skips};
 
 /// The binaries that take longest. They begin first, so that none of them runs alone at the end.
-const FIRST: [&str; 5] = ["robust", "plugins", "plumb_simulate", "pages", "export"];
+const FIRST: [&str; 6] = ["robust", BROWSER, "plugins", "plumb_simulate", "pages", "export"];
 /// The binaries that have the machine to themselves, before all others: they judge ratios of times by their intervals, which
 /// other work widens.
 const ALONE: [&str; 17] = [

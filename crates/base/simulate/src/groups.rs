@@ -95,9 +95,9 @@ mod tests {
     /// Few: two of the groups would take three quarters of the time.
     fn replications(group: &str) -> u64 {
         match group {
-            "side-effects" => 25,
-            "traces" => 60,
-            _ => 100,
+            "side-effects" => 12,
+            "traces" => 30,
+            _ => 50,
         }
     }
 

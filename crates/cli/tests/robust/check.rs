@@ -183,7 +183,7 @@ fn cause(place: &TestEnvironment) -> Value {
 #[test]
 fn a_kept_program_shows_whether_the_code_or_the_machine_changed() {
     let place = place();
-    script(&place, "0.03");
+    script(&place, "0.02");
     place.write("hidden", "0.001").unwrap();
     for _ in 0..8 {
         exec(&place, "-n 5 -q", &["sh work.sh"]).exits(0);
@@ -193,15 +193,15 @@ fn a_kept_program_shows_whether_the_code_or_the_machine_changed() {
     let set = place.run(&format!("baseline set good {} --keep", last_runs(8))).unwrap().exits(0);
     // The shell is the system's.
     set.says(&["kept work.sh ("]);
-    script(&place, "0.12");
+    script(&place, "0.06");
     let code = cause(&place);
     assert_eq!(code["answer"], "code", "{code}");
-    script(&place, "0.03");
-    place.write("hidden", "0.1").unwrap();
+    script(&place, "0.02");
+    place.write("hidden", "0.05").unwrap();
     let environment = cause(&place);
     assert_eq!(environment["answer"], "environment", "{environment}");
     // A baseline that is set again holds the slower code. The one that was set first still shows it, and its cause.
-    script(&place, "0.12");
+    script(&place, "0.06");
     place.write("hidden", "0.001").unwrap();
     for _ in 0..8 {
         exec(&place, "-n 5 -q", &["sh work.sh"]).exits(0);
@@ -211,11 +211,11 @@ fn a_kept_program_shows_whether_the_code_or_the_machine_changed() {
     assert_eq!(since_first["answer"], "code", "{since_first}");
 }
 
-/// A library that makes every process that loads it 64 MiB larger, so that a fork of it takes longer.
+/// A library that makes every process that loads it 32 MiB larger, so that a fork of it takes longer.
 fn ballast(place: &TestEnvironment) -> PathBuf {
     let text = "#include <string.h>\n#include <sys/mman.h>\n\
         __attribute__((constructor)) static void hold(void) {\n\
-            size_t size = 64 << 20;\n\
+            size_t size = 32 << 20;\n\
             char *memory = mmap(0, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);\n\
             madvise(memory, size, MADV_NOHUGEPAGE);\n\
             memset(memory, 1, size);\n\

@@ -41,10 +41,10 @@ fn a_tool_that_is_not_installed_is_unsupported_with_its_package() {
     let empty = place.cwd().join("empty");
     fs::create_dir(&empty).unwrap();
     let words = "crosscheck cpu --budget 9s --no-lock -q --prepare none";
-    let without = ran(place.plumb(words).env("PATH", &empty)).unwrap().exits(3);
-    without.shows(&["unsupported", "sysbench is not installed; try: apt install sysbench"]);
-    let document =
-        parsed(&ran(place.plumb(&format!("{words} --json")).env("PATH", &empty)).unwrap());
+    let words = format!("{words} --json --markdown c.md");
+    let document = parsed(&ran(place.plumb(&words).env("PATH", &empty)).unwrap().exits(3));
+    let page = fs::read_to_string(place.cwd().join("c.md")).unwrap();
+    assert!(page.contains("sysbench is not installed; try: apt install sysbench"), "{page}");
     let rows = document["rows"].as_array().unwrap();
     let fixes = |row: &Value| row["fix"].as_str().is_some_and(|fix| fix.contains(" install "));
     assert!(rows.iter().all(fixes), "{document}");

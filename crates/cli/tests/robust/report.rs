@@ -142,13 +142,13 @@ fn points_behind_a_link_say_what_binds_them() {
 #[test]
 fn a_curve_is_on_the_scorecard_in_every_format_and_on_its_chart() {
     let place = place();
-    let points = "crypto.aead -p bytes=64..4096 --min-invocations 10 --max-invocations 10 --invocation-time 30ms";
+    let points = "crypto.aead -p bytes=64..1024 --min-invocations 8 --max-invocations 8 --invocation-time 30ms";
     let ran = place.run(&format!("run --full --no-lock {points}")).unwrap().exits(0);
     ran.shows(&["Curves", "crypto.aead by bytes", "per call +", "× bytes"]);
     let document = last(&place);
     let curve = &document["curves"][0];
     assert_eq!((&curve["kind"], &curve["parameter"]), (&"line".into(), &"bytes".into()));
-    assert_eq!(curve["points"].as_array().unwrap().len(), 7);
+    assert_eq!(curve["points"].as_array().unwrap().len(), 5);
     let cost = |of: &str| curve["line"][of]["estimate"].as_f64().unwrap();
     assert!(cost("each") > 0.0 && cost("fixed") < 1e-3, "{curve}");
     assert!(curve["line"]["each"]["low"].as_f64().unwrap() <= cost("each"), "{curve}");

@@ -16,8 +16,9 @@ const MOST_MEASUREMENTS: usize = 3;
 const VALUES: usize = 8;
 /// A value that takes longer is a summary of many samples by itself, and a measurement of its own.
 const LONG: Duration = Duration::from_millis(500);
-/// Samples of either length for one value of [`growth`].
+/// Samples of either length for one value of [`growth`], and of long ones.
 const PAIRS: usize = 6;
+const LONG_PAIRS: usize = 2;
 /// A sample of this length is hardly disturbed by anything short.
 const LONG_SAMPLE_NS: u64 = 50_000_000;
 /// Level of the interval. As usual for equivalence, either end is wrong in at most one case of 20 (Schuirmann 1987).
@@ -85,7 +86,12 @@ pub fn assert_doubles(what: &str, started: &mut StartedWorkload, k: u64) {
 /// # Panics
 /// If a sample fails.
 pub fn growth(started: &mut StartedWorkload, k: u64, factor: u64) -> f64 {
-    shortest_ratio(&samples(started, &[k, factor * k].repeat(PAIRS)).elapsed_ns)
+    let pair = [k, factor * k];
+    let mut elapsed_ns = samples(started, &pair).elapsed_ns;
+    let is_long = elapsed_ns.first().is_some_and(|elapsed_ns| *elapsed_ns > LONG_SAMPLE_NS);
+    let pairs = if is_long { LONG_PAIRS } else { PAIRS };
+    elapsed_ns.extend(samples(started, &pair.repeat(pairs - 1)).elapsed_ns);
+    shortest_ratio(&elapsed_ns)
 }
 
 /// The shortest time of every second sample over the shortest of the others.
