@@ -10,6 +10,7 @@ use plumb_workload_kit::threads::Member;
 
 use crate::batches::started;
 use crate::provider::{Provider, acceleration, parameters};
+use crate::speed::{self, SpeedTest};
 
 mod key;
 mod work;
@@ -19,6 +20,9 @@ use work::{KNOWN, MessageOpener, MessageSealer, check_known_answer};
 
 /// Smallest and largest message, in bytes.
 const SIZES: std::ops::RangeInclusive<u64> = 16..=1 << 20;
+
+/// Bytes of associated data that `openssl speed -aead` has.
+const SPEED_ASSOCIATED: usize = 13;
 
 /// The workload `crypto.aead`: its parameters and metrics, and how it starts.
 pub(super) struct Aead;
@@ -90,6 +94,10 @@ impl Workload for Aead {
                 "set `cipher=aes-128-gcm`",
             ));
         }
+        let amounts = [("throughput", bytes), ("operations", 1)];
+        if speed::is_needed(start) {
+            return speed::started(start, &amounts, work.speed_test(start)?);
+        }
         let provider = Provider::of(start)?;
         if work.rekeys && (work.opens || !matches!(provider, Provider::System(_))) {
             return Err(StartError::unsupported(
@@ -103,7 +111,6 @@ impl Workload for Aead {
             AeadCipher::Aes128Gcm | AeadCipher::Aes256Gcm => "aes-gcm",
         };
         provider.describe(&[crate_name], &start.facts, &mut ready);
-        let amounts = [("throughput", bytes), ("operations", 1)];
         started(start, provider, ready, &amounts, move |provider, thread| {
             work.member(provider, thread)
         })
@@ -135,6 +142,27 @@ impl AeadWork {
             rekeys: start.text("rekey") == "yes",
             seed: start.seed,
         })
+    }
+
+    /// The test of `openssl speed`: with AES-GCM it sets the key with each message.
+    ///
+    /// # Errors
+    /// Unsupported if it has no such test.
+    fn speed_test(&self, start: &Start) -> Result<SpeedTest, StartError> {
+        if self.opens {
+            return Err(speed::lacks("test that opens messages"));
+        }
+        let aead: &[&str] = match self.associated {
+            0 => &[],
+            SPEED_ASSOCIATED => &["-aead"],
+            _ => {
+                return Err(speed::lacks(
+                    "test with so much associated data, only with 0 or 13 bytes",
+                ));
+            }
+        };
+        let options = [&["-evp", start.text("cipher")], aead].concat();
+        Ok(SpeedTest::of_messages(start, &options))
     }
 
     fn member(&self, provider: Provider, thread: usize) -> Result<Box<dyn Member>, StartError> {

@@ -11,6 +11,7 @@ use crate::batches::started;
 use crate::digest::{Digester, Digesting, KnownDigest, LONGEST, size};
 use crate::libcrypto::HashFunction;
 use crate::provider::{Provider, parameters};
+use crate::speed::{self, SpeedTest};
 
 /// The workload `crypto.hash`: its parameters and metrics, and how it starts.
 pub(super) struct Hashing;
@@ -44,8 +45,18 @@ impl Workload for Hashing {
     }
 
     fn start(&self, start: &Start) -> Result<StartedWorkload, StartError> {
-        let provider = Provider::of(start)?;
+        let amounts = [("throughput", start.integer("bytes")), ("operations", 1)];
         let name = start.text("hash");
+        if speed::is_needed(start) {
+            // OpenSSL writes sha1, sha256 and blake2b512, but sha3-256.
+            let written = if name == "sha3-256" { name.to_owned() } else { name.replace('-', "") };
+            return speed::started(
+                start,
+                &amounts,
+                SpeedTest::of_messages(start, &["-evp", &written]),
+            );
+        }
+        let provider = Provider::of(start)?;
         let known = KNOWN
             .iter()
             .find(|known| known.algorithm == name)
@@ -58,7 +69,6 @@ impl Workload for Hashing {
             _ => "sha2",
         };
         provider.describe(&[crate_name], &start.facts, &mut ready);
-        let amounts = [("throughput", start.integer("bytes")), ("operations", 1)];
         let owned = start.clone();
         started(start, provider, ready, &amounts, move |provider, thread| {
             let make = |_: &[u8]| digester(provider, known.algorithm);

@@ -13,6 +13,7 @@ mod mac;
 mod provider;
 mod random;
 mod sign;
+mod speed;
 mod xts;
 
 /// The workloads of this family.

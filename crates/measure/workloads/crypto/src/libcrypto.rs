@@ -28,7 +28,7 @@ const SONAMES: [&str; 2] = ["libcrypto.so.4", "libcrypto.so.3"];
 
 /// What OPENSSL_ia32cap(3) must be so that no AES, carry-less multiplication, or vector AES instruction is used: bits
 /// 57 and 33 of the first word, bits 41 and 42 of the second.
-const NO_ACCELERATION: &str = "~0x200000200000000:~0x60000000000";
+pub(crate) const NO_ACCELERATION: &str = "~0x200000200000000:~0x60000000000";
 
 /// The version as a number with dots, of OpenSSL_version(3).
 const OPENSSL_VERSION_STRING: c_int = 6;
@@ -52,7 +52,7 @@ impl Libcrypto {
         if cfg!(target_feature = "crt-static") {
             return Err(StartError::unsupported(
                 "a statically linked plumb cannot load libcrypto",
-                "plumb run classic.openssl    measures the installed `openssl speed`",
+                "set `provider=ring` or `provider=rustcrypto`, or use a plumb from `cargo build --release`",
             ));
         }
         if !accelerated {

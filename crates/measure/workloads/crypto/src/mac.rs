@@ -11,6 +11,7 @@ use crate::batches::started;
 use crate::digest::{Digester, Digesting, KnownDigest, LONGEST, size};
 use crate::libcrypto::MacContext;
 use crate::provider::{Provider, parameters};
+use crate::speed::{self, SpeedTest};
 
 /// The workload `crypto.mac`: its parameters and metrics, and how it starts.
 pub(super) struct MessageAuthentication;
@@ -48,15 +49,23 @@ impl Workload for MessageAuthentication {
     }
 
     fn start(&self, start: &Start) -> Result<StartedWorkload, StartError> {
-        let provider = Provider::of(start)?;
+        let amounts = [("throughput", start.integer("bytes")), ("operations", 1)];
         let name = start.text("mac");
+        if speed::is_needed(start) {
+            let hash = name.trim_start_matches("hmac-").replace('-', "");
+            return speed::started(
+                start,
+                &amounts,
+                SpeedTest::of_messages(start, &["-hmac", &hash]),
+            );
+        }
+        let provider = Provider::of(start)?;
         let known = KNOWN
             .iter()
             .find(|known| known.algorithm == name)
             .ok_or_else(|| StartError::Failed(format!("unknown code `{name}`")))?;
         let mut ready = Ready::default();
         provider.describe(&["hmac", "sha1", "sha2"], &start.facts, &mut ready);
-        let amounts = [("throughput", start.integer("bytes")), ("operations", 1)];
         let owned = start.clone();
         started(start, provider, ready, &amounts, move |provider, thread| {
             let make = |key: &[u8]| digester(provider, known.algorithm, key);

@@ -16,6 +16,7 @@ use ring::signature::{
 use crate::batches::started;
 use crate::libcrypto::{HashFunction, KeyPair, Libcrypto, SignContext};
 use crate::provider::{Provider, parameters};
+use crate::speed::{self, SpeedTest};
 
 /// The message that is signed: as long as a hash of a TLS handshake.
 const MESSAGE: [u8; 32] = [0x5a; 32];
@@ -55,11 +56,14 @@ impl Workload for Sign {
     }
 
     fn start(&self, start: &Start) -> Result<StartedWorkload, StartError> {
-        let provider = Provider::of(start)?;
         let algorithm = start.text("algorithm").to_owned();
+        let verifies = start.text("operation") == "verify";
+        if speed::is_needed(start) {
+            return speed::started(start, &[("operations", 1)], speed_test(&algorithm, verifies));
+        }
+        let provider = Provider::of(start)?;
         let mut ready = Ready::default();
         provider.describe(&[], &start.facts, &mut ready);
-        let verifies = start.text("operation") == "verify";
         started(start, provider, ready, &[("operations", 1)], move |provider, _| {
             let mut signer = signer(provider, &algorithm)?;
             let known = published(&algorithm);
@@ -68,6 +72,19 @@ impl Workload for Sign {
             let length = signer.sign(&MESSAGE, &mut signature)?;
             Ok(Box::new(Signatures { signer, signature, length, verifies }) as Box<dyn Member>)
         })
+    }
+}
+
+/// The test of `openssl speed`, which both signs and verifies.
+fn speed_test(algorithm: &str, verifies: bool) -> SpeedTest {
+    let (signed, verified) = match algorithm {
+        "ed25519" => ("+R8", "+R9"),
+        "ecdsa-p256" => ("+R5", "+R6"),
+        _ => ("+R1", "+R2"),
+    };
+    SpeedTest {
+        arguments: vec![algorithm.replace('-', "")],
+        line: if verifies { verified } else { signed },
     }
 }
 

@@ -15,6 +15,7 @@ use xts_mode::{Xts128, get_tweak_default};
 use crate::batches::started;
 use crate::libcrypto::{CipherContext, Direction};
 use crate::provider::{Provider, acceleration, parameters};
+use crate::speed::{self, SpeedTest};
 
 /// Smallest and largest sector, in bytes.
 const SIZES: (usize, usize) = (16, 1 << 20);
@@ -59,6 +60,13 @@ impl Workload for Xts {
         if !bytes.is_multiple_of(16) {
             return Err(StartError::Failed(format!("bytes={bytes} is not a multiple of 16")));
         }
+        let amounts = [("throughput", bytes), ("operations", 1)];
+        if speed::is_needed(start) {
+            let decrypt: &[&str] =
+                if start.text("direction") == "decrypt" { &["-decrypt"] } else { &[] };
+            let options = [&["-evp", start.text("cipher")], decrypt].concat();
+            return speed::started(start, &amounts, SpeedTest::of_messages(start, &options));
+        }
         let provider = Provider::of(start)?;
         let mut ready = Ready::default();
         provider.describe(&["xts-mode", "aes"], &start.facts, &mut ready);
@@ -68,7 +76,6 @@ impl Workload for Xts {
             _ => Direction::Encrypt,
         };
         let seed = start.seed;
-        let amounts = [("throughput", bytes), ("operations", 1)];
         started(start, provider, ready, &amounts, move |provider, thread| {
             let make = |key: &[u8], direction| sectors(provider, is_large, key, direction);
             check_known_answer(if is_large { &LARGE } else { &SMALL }, &make)?;
