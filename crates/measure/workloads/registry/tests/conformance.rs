@@ -8,7 +8,7 @@ use std::path::Path;
 use plumb_model::{Description, MetricSource, ParameterType, QuantityKind, Role, SampleIs, Value};
 use plumb_protocol::{Distribution, StartError, StartedWorkload, Workload, serve};
 use plumb_workload_testing::{
-    Lack, TestPoint, alone, assert_ratio, example, fastest_ns, growth, samples, skip_part, take,
+    Lack, TestPoint, alone, assert_growth, example, fastest_ns, samples, skip_part, take,
 };
 use plumb_workloads::{builtin, manual_page};
 
@@ -248,9 +248,7 @@ fn assert_iterations_take_time(description: &Description, mut started: StartedWo
     while fastest_ns(&mut started, k) < 500_000.0 {
         k *= 2;
     }
-    assert_ratio(&format!("{}: {k} iterations", description.id), 2.5..6.0, || {
-        growth(&mut started, k, 4)
-    });
+    assert_growth(&format!("{}: {k} iterations", description.id), 2.5..6.0, &mut started, k, 4);
 }
 
 /// What a worker answers to these requests, after `start`.

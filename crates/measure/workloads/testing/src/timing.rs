@@ -77,7 +77,27 @@ pub fn assert_ratio(what: &str, range: Range<f64>, mut ratio: impl FnMut() -> f6
 /// # Panics
 /// If the ratio of the times is not between 1.5 and 2.7, or a sample fails.
 pub fn assert_doubles(what: &str, started: &mut StartedWorkload, k: u64) {
-    assert_ratio(what, 1.5..2.7, || growth(started, k, 2));
+    assert_growth(what, 1.5..2.7, started, k, 2);
+}
+
+/// The time of `factor` times k iterations over that of k lies in a range. Each measurement takes samples four times as long as
+/// the one before, so that what comes and goes within milliseconds evens out.
+///
+/// # Panics
+/// If it does not, or a sample fails.
+pub fn assert_growth(
+    what: &str,
+    range: Range<f64>,
+    started: &mut StartedWorkload,
+    k: u64,
+    factor: u64,
+) {
+    let mut taken = 0;
+    assert_ratio(what, range, || {
+        let longer = 1 << (2 * (taken / VALUES));
+        taken += 1;
+        growth(started, longer * k, factor)
+    });
 }
 
 /// The time of `factor` times k iterations over that of k. Short and long samples are taken in turn, because a CPU can be in
@@ -85,7 +105,7 @@ pub fn assert_doubles(what: &str, started: &mut StartedWorkload, k: u64) {
 ///
 /// # Panics
 /// If a sample fails.
-pub fn growth(started: &mut StartedWorkload, k: u64, factor: u64) -> f64 {
+fn growth(started: &mut StartedWorkload, k: u64, factor: u64) -> f64 {
     let pair = [k, factor * k];
     let mut elapsed_ns = samples(started, &pair).elapsed_ns;
     let is_long = elapsed_ns.first().is_some_and(|elapsed_ns| *elapsed_ns > LONG_SAMPLE_NS);
