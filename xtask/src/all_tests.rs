@@ -43,7 +43,13 @@ const TIMED_BROWSER: &str = "browser-timed";
 /// Those tests of [`WAITING`] that have the machine to themselves, two at a time, by a part of their names, and what they are
 /// called together: next to more work, a check finds the machine too busy, and is repeated.
 const VERDICTS: &str = "robust-verdicts";
-const OF_VERDICTS: [&str; 2] = ["check::", "loops::a_credit_that_is_spent"];
+const OF_VERDICTS: [&str; 5] = [
+    "check::",
+    "loops::a_credit_that_is_spent",
+    "ab::a_gate_proves",
+    "ab::sessions_are_judged",
+    "ab::work_that_a_daemon_does",
+];
 /// The number of test binaries that run at the same time.
 const AT_ONCE: usize = 3;
 /// The binary whose tests spend half of their time waiting for processes, and how many of them run at the same time. With

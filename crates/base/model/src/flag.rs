@@ -48,6 +48,8 @@ pub enum FlagKind {
     NotResumed,
     /// Another library of this machine does the same work faster.
     FasterProvider,
+    /// The installed `openssl speed` was measured, because a statically linked plumb cannot load libcrypto.
+    OpensslSpeed,
     /// Address-space layout was frozen.
     LayoutFixed,
     /// The machine was suspended or its clock stepped.
@@ -89,7 +91,7 @@ pub enum FlagKind {
 
 impl FlagKind {
     /// Every kind that plumb itself finds.
-    pub const ALL: [Self; 37] = [
+    pub const ALL: [Self; 38] = [
         Self::Cached,
         Self::NotDirect,
         Self::Unflushed,
@@ -110,6 +112,7 @@ impl FlagKind {
         Self::ZeroCounter,
         Self::NotResumed,
         Self::FasterProvider,
+        Self::OpensslSpeed,
         Self::LayoutFixed,
         Self::Suspended,
         Self::Uncalibrated,
@@ -168,6 +171,9 @@ impl FlagKind {
                 "TLS sessions were not resumed: every connection needed a full handshake"
             }
             Self::FasterProvider => "another library on this machine does the same work faster",
+            Self::OpensslSpeed => {
+                "`openssl speed` was measured: a statically linked plumb cannot load libcrypto"
+            }
             Self::LayoutFixed => {
                 "the address-space layout was fixed: the result holds for one layout only"
             }
@@ -225,6 +231,7 @@ impl FlagKind {
             Self::ZeroCounter => "zero-counter",
             Self::NotResumed => "not-resumed",
             Self::FasterProvider => "faster-provider",
+            Self::OpensslSpeed => "openssl-speed",
             Self::LayoutFixed => "layout-fixed",
             Self::Suspended => "suspended",
             Self::Uncalibrated => "uncalibrated",

@@ -342,7 +342,7 @@ fn work_that_a_daemon_does_for_one_side_is_not_lost() {
     let folder = place.cwd().to_owned();
     let daemon = thread::spawn(move || serve_requests(&folder));
     let asks = "sh -c 'sleep 0.02; echo work > request; read answer < answer'";
-    let mut command = place.plumb("ab -q --no-lock --no-copy --budget 8s");
+    let mut command = place.plumb("ab -q --no-lock --no-copy --max-pairs 30 --budget 30s");
     command.args(["sh -c 'sleep 0.02'", asks]);
     let output = ran(&mut command).unwrap();
     let verdict = compared(&place);

@@ -45,6 +45,9 @@ fn a_tool_that_is_not_installed_is_unsupported_with_its_package() {
     let document = parsed(&ran(place.plumb(&words).env("PATH", &empty)).unwrap().exits(3));
     let page = fs::read_to_string(place.cwd().join("c.md")).unwrap();
     assert!(page.contains("sysbench is not installed; try: apt install sysbench"), "{page}");
+    let shown = "crosscheck process --budget 3s --no-lock -q --prepare none";
+    let shown = ran(place.plumb(shown).env("PATH", &empty)).unwrap().exits(3);
+    shown.shows(&["unsupported", "cc is not installed; try: apt install gcc"]);
     let rows = document["rows"].as_array().unwrap();
     let fixes = |row: &Value| row["fix"].as_str().is_some_and(|fix| fix.contains(" install "));
     assert!(rows.iter().all(fixes), "{document}");

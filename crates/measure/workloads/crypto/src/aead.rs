@@ -96,7 +96,7 @@ impl Workload for Aead {
         }
         let amounts = [("throughput", bytes), ("operations", 1)];
         if speed::is_needed(start) {
-            return speed::started(start, &amounts, work.speed_test(start)?);
+            return speed::started(start, &amounts, speed_test(start)?);
         }
         let provider = Provider::of(start)?;
         if work.rekeys && (work.opens || !matches!(provider, Provider::System(_))) {
@@ -115,6 +115,28 @@ impl Workload for Aead {
             work.member(provider, thread)
         })
     }
+}
+
+/// The test of `openssl speed`, which sets the key with each message of AES-GCM.
+///
+/// # Errors
+/// Unsupported if it has no such test.
+pub(super) fn speed_test(start: &Start) -> Result<SpeedTest, StartError> {
+    let work = AeadWork::of(start)?;
+    if work.opens {
+        return Err(speed::lacks("test that opens messages"));
+    }
+    let mut options = vec!["-evp", start.text("cipher")];
+    match work.associated {
+        0 => {}
+        SPEED_ASSOCIATED => options.push("-aead"),
+        _ => {
+            return Err(speed::lacks(
+                "test with associated data of this size, only with 0 or 13 bytes",
+            ));
+        }
+    }
+    Ok(SpeedTest::of_messages(start, &options))
 }
 
 /// The work of each thread.
@@ -142,27 +164,6 @@ impl AeadWork {
             rekeys: start.text("rekey") == "yes",
             seed: start.seed,
         })
-    }
-
-    /// The test of `openssl speed`: with AES-GCM it sets the key with each message.
-    ///
-    /// # Errors
-    /// Unsupported if it has no such test.
-    fn speed_test(&self, start: &Start) -> Result<SpeedTest, StartError> {
-        if self.opens {
-            return Err(speed::lacks("test that opens messages"));
-        }
-        let aead: &[&str] = match self.associated {
-            0 => &[],
-            SPEED_ASSOCIATED => &["-aead"],
-            _ => {
-                return Err(speed::lacks(
-                    "test with so much associated data, only with 0 or 13 bytes",
-                ));
-            }
-        };
-        let options = [&["-evp", start.text("cipher")], aead].concat();
-        Ok(SpeedTest::of_messages(start, &options))
     }
 
     fn member(&self, provider: Provider, thread: usize) -> Result<Box<dyn Member>, StartError> {

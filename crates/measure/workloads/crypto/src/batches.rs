@@ -165,6 +165,12 @@ mod tests {
         let why = flag_of(20_000, 10_000).unwrap();
         assert!(why.ends_with("is faster here: compare with `provider=ring,rustcrypto`"), "{why}");
         assert_eq!(flag_of(10_000, 20_000), None);
+        let begun_ns = now_ns();
+        assert_eq!(flag_of(10_000, 10_000_000), None);
+        assert!(
+            now_ns() - begun_ns < 1_000_000_000,
+            "a slow provider is not tried with all of the work"
+        );
         assert_eq!(flag_of(10_000_000, 1_000), None, "one iteration takes too long for a trial");
     }
 }

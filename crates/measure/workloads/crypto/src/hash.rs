@@ -48,13 +48,7 @@ impl Workload for Hashing {
         let amounts = [("throughput", start.integer("bytes")), ("operations", 1)];
         let name = start.text("hash");
         if speed::is_needed(start) {
-            // OpenSSL writes sha1, sha256 and blake2b512, but sha3-256.
-            let written = if name == "sha3-256" { name.to_owned() } else { name.replace('-', "") };
-            return speed::started(
-                start,
-                &amounts,
-                SpeedTest::of_messages(start, &["-evp", &written]),
-            );
+            return speed::started(start, &amounts, speed_test(start));
         }
         let provider = Provider::of(start)?;
         let known = KNOWN
@@ -76,6 +70,14 @@ impl Workload for Hashing {
             Ok(Box::new(member) as Box<dyn Member>)
         })
     }
+}
+
+/// The test of `openssl speed`.
+pub(super) fn speed_test(start: &Start) -> SpeedTest {
+    let name = start.text("hash");
+    // OpenSSL writes sha1, sha256 and blake2b512, but sha3-256.
+    let written = if name == "sha3-256" { name.to_owned() } else { name.replace('-', "") };
+    SpeedTest::of_messages(start, &["-evp", &written])
 }
 
 /// The hash function of this name, computed by a provider.

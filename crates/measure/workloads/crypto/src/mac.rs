@@ -52,12 +52,7 @@ impl Workload for MessageAuthentication {
         let amounts = [("throughput", start.integer("bytes")), ("operations", 1)];
         let name = start.text("mac");
         if speed::is_needed(start) {
-            let hash = name.trim_start_matches("hmac-").replace('-', "");
-            return speed::started(
-                start,
-                &amounts,
-                SpeedTest::of_messages(start, &["-hmac", &hash]),
-            );
+            return speed::started(start, &amounts, speed_test(start));
         }
         let provider = Provider::of(start)?;
         let known = KNOWN
@@ -73,6 +68,12 @@ impl Workload for MessageAuthentication {
             Ok(Box::new(member) as Box<dyn Member>)
         })
     }
+}
+
+/// The test of `openssl speed`.
+pub(super) fn speed_test(start: &Start) -> SpeedTest {
+    let hash = start.text("mac").trim_start_matches("hmac-").replace('-', "");
+    SpeedTest::of_messages(start, &["-hmac", &hash])
 }
 
 /// The code of this name with a key, computed by a provider.

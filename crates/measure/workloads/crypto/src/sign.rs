@@ -56,12 +56,12 @@ impl Workload for Sign {
     }
 
     fn start(&self, start: &Start) -> Result<StartedWorkload, StartError> {
-        let algorithm = start.text("algorithm").to_owned();
-        let verifies = start.text("operation") == "verify";
         if speed::is_needed(start) {
-            return speed::started(start, &[("operations", 1)], speed_test(&algorithm, verifies));
+            return speed::started(start, &[("operations", 1)], speed_test(start));
         }
         let provider = Provider::of(start)?;
+        let algorithm = start.text("algorithm").to_owned();
+        let verifies = start.text("operation") == "verify";
         let mut ready = Ready::default();
         provider.describe(&[], &start.facts, &mut ready);
         started(start, provider, ready, &[("operations", 1)], move |provider, _| {
@@ -76,7 +76,8 @@ impl Workload for Sign {
 }
 
 /// The test of `openssl speed`, which both signs and verifies.
-fn speed_test(algorithm: &str, verifies: bool) -> SpeedTest {
+pub(super) fn speed_test(start: &Start) -> SpeedTest {
+    let algorithm = start.text("algorithm");
     let (signed, verified) = match algorithm {
         "ed25519" => ("+R8", "+R9"),
         "ecdsa-p256" => ("+R5", "+R6"),
@@ -84,7 +85,7 @@ fn speed_test(algorithm: &str, verifies: bool) -> SpeedTest {
     };
     SpeedTest {
         arguments: vec![algorithm.replace('-', "")],
-        line: if verifies { verified } else { signed },
+        line: if start.text("operation") == "verify" { verified } else { signed },
     }
 }
 

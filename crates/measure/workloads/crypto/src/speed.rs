@@ -3,7 +3,7 @@
 
 use std::process::{Command, Stdio};
 
-use plumb_model::Ready;
+use plumb_model::{Flag, FlagKind, Ready};
 use plumb_protocol::{
     Batch, Failure, Instance, Start, StartError, StartedWorkload, current_cpu, now_ns,
 };
@@ -65,23 +65,26 @@ pub(super) fn started(
             "install it: apt install openssl",
         )
     })?;
-    let cannot = [
-        (!start.text("library").is_empty(), "library", "cannot load a library"),
-        (start.integer("threads") > 1, "threads", "measures one thread of `openssl speed`"),
-        (Placement::of(start)? != Placement::Free, "placement", "does not pin `openssl speed`"),
+    let refused = [
+        ("library", !start.text("library").is_empty(), "cannot load a library"),
+        ("threads", start.integer("threads") > 1, "measures one thread of `openssl speed`"),
+        ("placement", Placement::of(start)? != Placement::Free, "does not pin `openssl speed`"),
     ];
-    if let Some((_, parameter, why)) = cannot.into_iter().find(|(is_asked, _, _)| *is_asked) {
-        return Err(StartError::unsupported(
-            format!("a statically linked plumb {why}"),
-            format!("leave out `{parameter}`, or use a plumb from `cargo build --release`"),
-        ));
+    for (parameter, is_asked_for, why) in refused {
+        if is_asked_for {
+            return Err(StartError::unsupported(
+                format!("a statically linked plumb {why}"),
+                format!("leave out `{parameter}`, or use a plumb from `cargo build --release`"),
+            ));
+        }
     }
     let mut ready = Ready { work: declare::work(amounts), ..Ready::default() };
     let version = version()?;
-    ready.notes.push(format!(
-        "provider: the installed `openssl speed` of OpenSSL {version}, one process per sample; \
-         a statically linked plumb cannot load libcrypto"
-    ));
+    let what = format!(
+        "measured by the installed `openssl speed` of OpenSSL {version}, one process per sample: a statically linked \
+         plumb cannot load libcrypto"
+    );
+    ready.flags.push(Flag::new(FlagKind::OpensslSpeed, what));
     ready.versions.insert("openssl".into(), version);
     let accelerated = start.text("acceleration") != "off";
     Ok(StartedWorkload { instance: Box::new(SpeedProcesses { test, accelerated }), ready })
@@ -121,7 +124,7 @@ impl SpeedProcesses {
             let last = text.lines().last().unwrap_or("it printed no message");
             return Err(Failure(format!("openssl speed ended with {}: {last}", output.status)));
         }
-        // Some tests print their lines to stderr.
+        // It prints counts to stderr, and rates to stdout.
         let text = [output.stdout, output.stderr].concat();
         counted(&String::from_utf8_lossy(&text), self.test.line)
     }
@@ -177,7 +180,19 @@ fn counted(text: &str, first_field: &str) -> Result<SpeedCount, Failure> {
 
 #[cfg(test)]
 mod tests {
-    use super::{SpeedCount, SpeedProcesses, SpeedTest, counted};
+    use std::thread;
+
+    use plumb_model::FlagKind;
+    use plumb_protocol::{Start, StartError};
+    use plumb_workload_testing::TestPoint;
+
+    use super::{SpeedCount, SpeedProcesses, counted, started};
+    use crate::{ALL, aead, hash, mac, sign, xts};
+
+    /// What a workload is started with.
+    fn start(id: &str, settings: &[(&str, &str)]) -> Start {
+        TestPoint::new(ALL, id, settings).start.clone()
+    }
 
     #[test]
     fn counts_and_seconds_are_read() {
@@ -193,24 +208,68 @@ mod tests {
         }
     }
 
-    /// The lines of the installed openssl are those that are looked for.
+    /// Every test that the workloads name is one that the installed openssl has, with the line that is read.
     #[test]
-    fn every_line_is_one_that_the_installed_openssl_prints() {
-        let test = |arguments: &[&str], line| SpeedTest {
-            arguments: arguments.iter().map(|&word| word.to_owned()).collect(),
-            line,
-        };
-        for test in [
-            test(&["-bytes", "64", "-evp", "aes-128-gcm"], "+R"),
-            test(&["rsa2048"], "+R1"),
-            test(&["ecdsap256"], "+R6"),
-            test(&["ed25519"], "+R9"),
-        ] {
-            let named = format!("{test:?}");
-            let count = SpeedProcesses { test, accelerated: true }.once();
-            let count = count.unwrap_or_else(|failure| panic!("{named}: {}", failure.0));
-            assert!(count.operations > 10, "{named}: {count:?}");
-            assert!((500_000_000..2_000_000_000).contains(&count.elapsed_ns), "{named}: {count:?}");
+    fn the_installed_openssl_has_every_test() {
+        let mut tests = Vec::new();
+        for cipher in ["aes-128-gcm", "aes-256-gcm", "chacha20-poly1305"] {
+            for associated in ["0", "13"] {
+                let start = start("crypto.aead", &[("cipher", cipher), ("aad", associated)]);
+                tests.push(aead::speed_test(&start).unwrap());
+            }
+        }
+        for hash in ["sha-1", "sha-256", "sha-384", "sha-512", "sha3-256", "blake2b-512"] {
+            tests.push(hash::speed_test(&start("crypto.hash", &[("hash", hash)])));
+        }
+        for mac in ["hmac-sha-1", "hmac-sha-256", "hmac-sha-512"] {
+            tests.push(mac::speed_test(&start("crypto.mac", &[("mac", mac)])));
+        }
+        for cipher in ["aes-128-xts", "aes-256-xts"] {
+            for direction in ["encrypt", "decrypt"] {
+                let settings = [("cipher", cipher), ("direction", direction)];
+                tests.push(xts::speed_test(&start("crypto.xts", &settings)));
+            }
+        }
+        for algorithm in ["ecdsa-p256", "ed25519", "rsa-2048", "rsa-4096"] {
+            for operation in ["sign", "verify"] {
+                let settings = [("algorithm", algorithm), ("operation", operation)];
+                tests.push(sign::speed_test(&start("crypto.sign", &settings)));
+            }
+        }
+        // All at once, because each waits for a second: their rates do not matter here.
+        thread::scope(|scope| {
+            for test in tests {
+                scope.spawn(move || {
+                    let named = format!("{test:?}");
+                    let process = SpeedProcesses { test, accelerated: true };
+                    let count =
+                        process.once().unwrap_or_else(|error| panic!("{named}: {}", error.0));
+                    assert!(count.operations > 1, "{named}: {count:?}");
+                    assert!(count.elapsed_ns > 500_000_000, "{named}: {count:?}");
+                });
+            }
+        });
+    }
+
+    #[test]
+    fn what_openssl_speed_does_not_do_is_unsupported() {
+        let opens = start("crypto.aead", &[("direction", "open")]);
+        assert!(aead::speed_test(&opens).is_err());
+        let associated = start("crypto.aead", &[("aad", "5")]);
+        assert!(aead::speed_test(&associated).is_err());
+        let one = start("crypto.hash", &[]);
+        let ready = started(&one, &[("operations", 1)], hash::speed_test(&one)).unwrap().ready;
+        assert_eq!(ready.flags[0].flag, FlagKind::OpensslSpeed);
+        for (parameter, value) in
+            [("threads", "2"), ("library", "/x.so"), ("placement", "same-cpu")]
+        {
+            let start = start("crypto.hash", &[(parameter, value)]);
+            match started(&start, &[("operations", 1)], hash::speed_test(&start)) {
+                Err(StartError::Unsupported { fix, .. }) => {
+                    assert!(fix.contains(parameter), "{fix}")
+                }
+                _ => panic!("{parameter}={value} is not refused"),
+            }
         }
     }
 }

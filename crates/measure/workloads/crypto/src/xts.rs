@@ -62,10 +62,7 @@ impl Workload for Xts {
         }
         let amounts = [("throughput", bytes), ("operations", 1)];
         if speed::is_needed(start) {
-            let decrypt: &[&str] =
-                if start.text("direction") == "decrypt" { &["-decrypt"] } else { &[] };
-            let options = [&["-evp", start.text("cipher")], decrypt].concat();
-            return speed::started(start, &amounts, SpeedTest::of_messages(start, &options));
+            return speed::started(start, &amounts, speed_test(start));
         }
         let provider = Provider::of(start)?;
         let mut ready = Ready::default();
@@ -97,6 +94,15 @@ impl Workload for Xts {
             }) as Box<dyn Member>)
         })
     }
+}
+
+/// The test of `openssl speed`.
+pub(super) fn speed_test(start: &Start) -> SpeedTest {
+    let mut options = vec!["-evp", start.text("cipher")];
+    if start.text("direction") == "decrypt" {
+        options.push("-decrypt");
+    }
+    SpeedTest::of_messages(start, &options)
 }
 
 /// Makes the cipher of a key and a direction.

@@ -32,6 +32,7 @@ impl FlagWeight {
             | FlagKind::Lossy
             | FlagKind::Buffered
             | FlagKind::NotResumed
+            | FlagKind::OpensslSpeed
             | FlagKind::Oversubscribed
             | FlagKind::WithLoad
             | FlagKind::WorkDiffers
