@@ -82,7 +82,10 @@ fn a_regression_is_confirmed_and_1_and_its_absence_0() {
     work(&place, "0.001");
     let ran =
         place.run("check -q --no-lock --apart 0s --margin 50% --baseline good").unwrap().exits(0);
-    ran.shows(&["Checked against good (8 runs)", "./work", "faster", "no regression"]);
+    let ran = ran.shows(&["Checked against good (8 runs)", "./work", "faster"]);
+    // Other tests may slow the sleep next to it a little, which is then undecided.
+    let endings = ["no regression", "no confirmed regression"];
+    assert!(endings.iter().any(|ending| ran.stdout.contains(ending)), "{}", ran.stdout);
 }
 
 #[test]
