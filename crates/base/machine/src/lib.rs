@@ -6,6 +6,7 @@
 pub mod cgroup;
 mod clock;
 pub mod doctor;
+mod energy;
 mod facts;
 mod fingerprint;
 mod hash;
@@ -15,6 +16,7 @@ mod target;
 mod time;
 
 pub use clock::{ClockDrift, ClockGrain, ClockMark, clock_grain};
+pub use energy::{EnergyMeter, EnergyZone};
 pub use facts::facts;
 pub use fingerprint::{container, environment, host, machine};
 pub use hash::with_fact;

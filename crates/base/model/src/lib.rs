@@ -10,6 +10,7 @@ mod confidence_percent;
 mod counter;
 mod decision;
 mod diagnosis;
+mod energy;
 mod estimate;
 mod event;
 mod fact;
@@ -47,6 +48,7 @@ pub use counter::{
 };
 pub use decision::{Compared, Decision, Look, Outlook};
 pub use diagnosis::{Diagnosis, Severity, Symptom};
+pub use energy::{ENERGY_KNOB, IdlePower, NoIdlePower};
 pub use estimate::{Ends, Estimate};
 pub use event::{Event, EventSink, SinkError, Stamped};
 pub use fact::{FACTS, FOR_ROOT, FactKind, IDENTITY, Impact, OF_FAR_END, Theme};

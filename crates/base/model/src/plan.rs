@@ -300,14 +300,13 @@ impl Plan {
             .map(|(_, companion)| companion)
     }
 
-    /// What is prepared, in words, for the run or for a point of it: all but what only varies what else would be
-    /// left to chance.
+    /// What is prepared, in words, for the run or for a point of it: all that may change results.
     #[must_use]
     pub fn prepared(&self, point: Option<&PlannedPoint>) -> String {
         let own = point.map(|point| point.preparation.as_slice()).unwrap_or_default();
         let prepared = self.preparation.iter().chain(own);
         let mut names: Vec<String> = prepared
-            .filter(|preparation| !preparation.is_only_chance())
+            .filter(|preparation| !preparation.changes_nothing())
             .map(Preparation::name)
             .collect();
         let companions = self.beside(point);

@@ -2,6 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::energy::ENERGY_KNOB;
+
 /// The layers of a medium that encrypt what lies on them.
 pub const ENCRYPTING: [&str; 4] = ["dm-crypt", "luks", "fscrypt", "gocryptfs"];
 
@@ -53,6 +55,12 @@ impl Preparation {
     #[must_use]
     pub fn is_only_chance(&self) -> bool {
         self.knob == "env-size" && self.value == "random"
+    }
+
+    /// Whether results with and without it belong to one series.
+    #[must_use]
+    pub fn changes_nothing(&self) -> bool {
+        self.is_only_chance() || self.knob == ENERGY_KNOB
     }
 }
 

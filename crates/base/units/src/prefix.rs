@@ -21,6 +21,11 @@ pub fn prefixes(unit: &str) -> Vec<Prefix> {
         "" | "°C" => decimal(unit, "", &[(0, "")]),
         // A cost per byte, such as CPU time: nobody reads 1e-9 seconds per byte.
         "s/B" => vec![Prefix { factor: 1e-9, unit: "s/GB".to_owned() }],
+        "J/B" => vec![Prefix { factor: 1e-9, unit: "J/GB".to_owned() }],
+        // Energy per operation: `µJ/op`.
+        _ if unit.starts_with("J/") => {
+            decimal(unit, "", &[(-9, "n"), (-6, "µ"), (-3, "m"), (0, ""), (3, "k")])
+        }
         // Time per time is a share, too.
         SHARE | "s/s" => vec![Prefix { factor: 0.01, unit: "%".to_owned() }],
         // `M ops/s`: a prefix in front of a word needs a blank.

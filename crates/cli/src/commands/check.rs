@@ -182,7 +182,11 @@ fn prepared(plan: Plan, args: &CheckArgs) -> Result<Plan> {
     let mut setup = Setup::start()?;
     let all = setup.all_threads();
     let none = || Some("none".to_owned());
-    let typed = PrepareArgs { prepare: args.prepare.clone().or_else(none), set: args.set.clone() };
+    let typed = PrepareArgs {
+        prepare: args.prepare.clone().or_else(none),
+        set: args.set.clone(),
+        energy: false,
+    };
     let Prepare { mut knobs, plugins } = prepare::wanted(&mut setup.keeper, &typed, None, all)?;
     if args.prepare.is_none() {
         let named = |old: &&Preparation| knobs.iter().any(|new| new.knob == old.knob);

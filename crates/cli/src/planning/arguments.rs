@@ -78,6 +78,12 @@ pub struct PrepareArgs {
     /// Plug-ins that prepare the machine work too. `plumb tune` lists the knobs.
     #[arg(long, value_name = "KNOB[=VALUE][@SLOT]")]
     pub set: Vec<String>,
+    /// Also measure energy: watts, and joules per unit of work with and without the idle power
+    ///
+    /// Before the run, plumb measures the power of the idle machine for 5 s (`--set energy=5s`). Needs root and the
+    /// energy counters of the CPU (RAPL), which virtual machines lack.
+    #[arg(long, hide_short_help = true)]
+    pub energy: bool,
 }
 
 /// What `--on-interference` takes.

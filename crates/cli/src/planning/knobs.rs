@@ -28,11 +28,19 @@ pub fn of_invocations(text: &str) -> Result<Preparation> {
 /// When it means nothing, or can't be had here.
 pub fn knob(text: &str) -> Result<Preparation> {
     let preparation = parse(text).map_err(|why| unknown(text, &why))?;
+    available(&format!("--set {text}"), preparation)
+}
+
+/// The preparation, if this machine can have it; `typed` is what the user asked for.
+///
+/// # Errors
+/// When its value means nothing, or it can't be had here.
+pub fn available(typed: &str, preparation: Preparation) -> Result<Preparation> {
     match resolve(&locate::root(), &preparation) {
         Ok(_) => Ok(preparation),
-        Err(Unusable::Usage(why)) => Err(CommandError::usage(format!("--set {text}: {why}"))),
+        Err(Unusable::Usage(why)) => Err(CommandError::usage(format!("{typed}: {why}"))),
         Err(Unusable::Unsupported(lack)) => {
-            let why = format!("--set {text} is unsupported: {}", lack.why);
+            let why = format!("{typed} is unsupported: {}", lack.why);
             let error = CommandError::nothing(why);
             Err(if lack.fix.is_empty() { error } else { error.hint(lack.fix) })
         }

@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use plumb_model::{
-    Companion, Expectation, Goal, OnInterference, Plan, PlannedPoint, Preparation, StoppingRules,
+    Companion, ENERGY_KNOB, Expectation, Goal, OnInterference, Plan, PlannedPoint, Preparation,
+    StoppingRules,
 };
 use plumb_stats::precision::DEFAULT_PRECISION;
 use plumb_suite::{Suite, checked, label, time_ns};
@@ -150,6 +151,7 @@ pub fn plan(request: PlanRequest, args: &ExecutionArgs, dir: &Path) -> Result<Pl
         points.iter_mut().for_each(|point| point.monitors.clear());
         typed_monitors
     };
+    let monitors = with_energy_counters(monitors, &request.prepare.knobs);
     let mut companions = Vec::new();
     for companion in request.companions.into_iter().chain(request.prepare.plugins) {
         companions.push(companion_at(companion, args.to.as_ref()));
@@ -183,6 +185,17 @@ pub fn plan(request: PlanRequest, args: &ExecutionArgs, dir: &Path) -> Result<Pl
         refuse_flood(&plan)?;
     }
     Ok(plan)
+}
+
+/// The monitors of a run; the one that reads energy also if `none` turned it off and energy is asked for.
+fn with_energy_counters(mut monitors: Vec<String>, knobs: &[Preparation]) -> Vec<String> {
+    const COUNTERS: &str = "powercap";
+    let wants_energy = knobs.iter().any(|knob| knob.knob == ENERGY_KNOB);
+    let is_off = monitors.iter().any(|word| word == "none");
+    if wants_energy && is_off && !monitors.iter().any(|word| word.starts_with(COUNTERS)) {
+        monitors.push(COUNTERS.to_owned());
+    }
+    monitors
 }
 
 /// When points are done and how long the run may take, in nanoseconds; points with rules of their own get what was typed.

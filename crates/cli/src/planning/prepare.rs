@@ -2,14 +2,16 @@
 
 use plumb_keeper::Keeper;
 use plumb_keeper::preparation::{PRESETS, preset};
-use plumb_model::{Companion, Preparation};
+use plumb_model::{Companion, ENERGY_KNOB, Preparation, PreparationSlot};
 
 use crate::error::{CommandError, Result};
 use crate::planning::arguments::PrepareArgs;
-use crate::planning::knobs::{self, knob};
+use crate::planning::knobs::{self, available, knob};
 use crate::planning::points::{NamedPoints, is_plugin, preparing_plugin};
 use crate::planning::several_suites;
 
+/// How long the power of the idle machine is measured.
+const IDLE_TIME: &str = "5s";
 /// The preset when nobody names one.
 const DEFAULT: &str = "gentle";
 
@@ -49,7 +51,24 @@ pub fn wanted(
         prepare.knobs.retain(|old| named.iter().all(|new| new.knob != old.knob));
         prepare.knobs.extend(named);
     }
+    if args.energy && prepare.knobs.iter().all(|named| named.knob != ENERGY_KNOB) {
+        prepare.knobs.push(idle_power()?);
+    }
     Ok(prepare)
+}
+
+/// The power of the idle machine, measured before the run.
+///
+/// # Errors
+/// When this machine has no energy counters, or this user may not read them.
+fn idle_power() -> Result<Preparation> {
+    let preparation = Preparation {
+        knob: ENERGY_KNOB.to_owned(),
+        value: IDLE_TIME.to_owned(),
+        slot: PreparationSlot::Run,
+        optional: false,
+    };
+    available("--energy", preparation)
 }
 
 /// What suites and the user want prepared for the whole run. Next to other names, a suite's knobs are prepared for its

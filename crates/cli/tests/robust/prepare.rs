@@ -1,9 +1,13 @@
 //! The machine is prepared, and as it was after: whatever is killed, whoever else prepares.
 
-use std::fs;
+use std::fs::{self, OpenOptions};
+use std::os::unix::fs::FileExt;
 use std::path::PathBuf;
 use std::process::Stdio;
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::{self, JoinHandle};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use plumb_workload_testing::{Lack, skip};
 
@@ -558,4 +562,92 @@ fn a_moment_is_of_every_kind() {
     let moments: Vec<KnobKill> = (0..6).map(KnobKill::of).collect();
     assert!(moments.iter().any(|moment| moment.machine == KnobOwner::Tree));
     assert!(moments.iter().all(|moment| moment.delay.as_millis() < 700));
+}
+
+/// The energy counters of a machine of two packages, and of the platform that contains them, while they count.
+struct EnergyCounters {
+    ends: Arc<AtomicBool>,
+    writer: Option<JoinHandle<()>>,
+}
+
+impl EnergyCounters {
+    /// Each package uses so many watts, the platform three times as much.
+    fn counting(tree: &Tree<'_>, watts: u64) -> Self {
+        let zones = [
+            ("intel-rapl:0", "package-0", watts),
+            ("intel-rapl:1", "package-1", watts),
+            ("intel-rapl:2", "psys", 3 * watts),
+        ];
+        let mut files = Vec::new();
+        for (folder, name, watts) in zones {
+            tree.put_zone(folder, name);
+            let path = tree.root.join(format!("sys/class/powercap/{folder}/energy_uj"));
+            files.push((OpenOptions::new().write(true).open(path).unwrap(), watts));
+        }
+        let ends = Arc::new(AtomicBool::new(false));
+        let end_seen = Arc::clone(&ends);
+        let writer = thread::spawn(move || {
+            let begun = Instant::now();
+            while !end_seen.load(Ordering::Relaxed) {
+                let elapsed_us = u64::try_from(begun.elapsed().as_micros()).unwrap();
+                for (file, watts) in &files {
+                    // Always as many digits: a reader never sees a part of a number.
+                    let text = format!("{:020}\n", 1 + watts * elapsed_us);
+                    file.write_all_at(text.as_bytes(), 0).unwrap();
+                }
+                thread::sleep(Duration::from_millis(1));
+            }
+        });
+        Self { ends, writer: Some(writer) }
+    }
+}
+
+impl Drop for EnergyCounters {
+    fn drop(&mut self) {
+        self.ends.store(true, Ordering::Relaxed);
+        self.writer.take().map(JoinHandle::join);
+    }
+}
+
+impl Tree<'_> {
+    /// An energy counter that stands still.
+    fn put_zone(&self, folder: &str, name: &str) {
+        let path = format!("sys/class/powercap/{folder}");
+        self.put(&format!("{path}/name"), name);
+        self.put(&format!("{path}/max_energy_range_uj"), "262143328850");
+        self.put(&format!("{path}/energy_uj"), "0\n");
+    }
+}
+
+#[test]
+fn energy_is_that_of_the_packages_with_and_without_the_idle_power() {
+    let place = place();
+    let tree = Tree::new(&place);
+    let counters = EnergyCounters::counting(&tree, 10);
+    let ran = tree.run("exec -n 7 --set energy=500ms --no-lock --json -- sleep 0.1");
+    drop(counters);
+    let document = parsed(&ran.exits(0));
+    let energy = &document["results"][0]["energy"];
+    let number = |of: &str| energy[of]["estimate"].as_f64().unwrap_or_else(|| panic!("{energy}"));
+    assert!((18.0..22.0).contains(&number("power_w")), "{energy}");
+    assert!((18.0..22.0).contains(&energy["idle_w"].as_f64().unwrap()), "{energy}");
+    // 20 W for about 100 ms; all of it is idle power.
+    assert!((1.8..4.0).contains(&number("per_work")), "{energy}");
+    assert!(number("net_per_work").abs() < 0.4, "{energy}");
+    assert_eq!(energy["unit"], "J");
+    tree.run("show last").exits(0).shows(&["energy: ", " W when idle; ", "without the idle power"]);
+}
+
+#[test]
+fn without_energy_counters_that_move_energy_is_unsupported() {
+    let place = place();
+    let tree = Tree::new(&place);
+    tree.run("run cpu.sieve --energy --no-lock")
+        .exits(3)
+        .says(&["--energy is unsupported: this machine has no energy counters (no RAPL)"]);
+    tree.put_zone("intel-rapl:0", "package-0");
+    tree.run("exec -n 1 --energy --no-lock -- true")
+        .exits(3)
+        .says(&["the energy counters never move: there is no sensor"]);
+    tree.run("exec -n 1 --set energy=1ms --no-lock -- true").exits(2).says(&["at least 100 ms"]);
 }

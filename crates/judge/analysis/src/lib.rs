@@ -44,6 +44,7 @@ pub use one_run::burst::Burst;
 pub use one_run::curve::{
     CacheLevel, Curve, CurveFound, Efficiency, Plateau, PointOfCurve, ScalabilityLaw,
 };
+pub use one_run::energy::ResultEnergy;
 pub use one_run::finding::{
     AcceptedFailures, BaselineSource, Disturbances, FailedInvocations, Finding, RunFinding,
     ShareOfBaseline, SinceLast, Unsupported,

@@ -185,6 +185,8 @@ fn about_point(view: &View, point: &PointFacts, rows: &[&ResultRow]) -> Html {
         pairs.extend(both.map(|both| (term("Interval", "interval"), both.into())));
         let other = plumb_report::run::other_cpu_text(row.finding);
         pairs.extend(other.map(|text| (Html::text("Other processes"), text.into())));
+        let energy = plumb_report::run::energy_text(row.finding);
+        pairs.extend(energy.map(|text| (Html::text("Energy"), text.into())));
         let best = plumb_report::run::best_quarter_text(row.finding);
         pairs.extend(best.map(|text| (Html::text("Best quarter"), text.into())));
         let bits = plumb_report::run::bits_text(row.finding);

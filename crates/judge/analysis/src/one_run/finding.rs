@@ -17,6 +17,7 @@ use crate::facts::{CpuShares, PointFacts, RunFacts};
 use crate::one_run::bottleneck::BottleneckFinding;
 use crate::one_run::burst::Burst;
 use crate::one_run::curve::Curve;
+use crate::one_run::energy::ResultEnergy;
 use crate::one_run::gate::GateFinding;
 use crate::one_run::levels::TwoLevels;
 use crate::one_run::link_fit::LinkFit;
@@ -174,6 +175,9 @@ pub struct Finding {
     /// workload's CPU time nor `other_cpu` contains it. None if there is none worth mentioning, if it was not asked for, and for
     /// other metrics than the first.
     pub media_cpu: Option<Estimate>,
+    /// The energy that the CPU packages used, or why there is no figure; None if it was not asked for (`--energy`), and for other
+    /// metrics than the first.
+    pub energy: Option<Result<ResultEnergy, String>>,
     /// Largest peak of resident memory of a worker, in bytes, where it is known.
     pub peak_memory_bytes: Option<u64>,
     /// The clock that it was timed by; None means CLOCK_MONOTONIC.

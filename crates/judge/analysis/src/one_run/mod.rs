@@ -9,6 +9,7 @@ pub(crate) mod burst;
 pub(crate) mod caches;
 pub(crate) mod curve;
 pub(crate) mod curves;
+pub(crate) mod energy;
 pub(crate) mod expectations;
 pub(crate) mod failures;
 pub(crate) mod finding;

@@ -17,6 +17,7 @@ use crate::one_run::best_quarter;
 use crate::one_run::bottlenecks::bottlenecks;
 use crate::one_run::burst::Burst;
 use crate::one_run::curves::curves;
+use crate::one_run::energy;
 use crate::one_run::expectations;
 use crate::one_run::failures;
 use crate::one_run::finding::{Disturbances, Finding, RunFinding};
@@ -63,8 +64,9 @@ pub fn summarise_with<E>(
     let has_levels = finding.results.iter().any(|result| result.levels.is_some());
     let may_cost = other_cpu::may_cost(record);
     let has_media = other_cpu::has_media(record);
+    let has_energy = energy::is_measured(record);
     if let Some(counters) = questions.counters
-        && (has_levels || may_cost || has_media || !finding.against_first.is_empty())
+        && (has_levels || may_cost || has_media || has_energy || !finding.against_first.is_empty())
     {
         let counters = counters()?;
         if may_cost {
@@ -72,6 +74,9 @@ pub fn summarise_with<E>(
         }
         if has_media {
             other_cpu::add_media_cpu(&mut finding, record, &counters);
+        }
+        if has_energy {
+            energy::add_energy(&mut finding, record, &counters);
         }
         add_covariates_to_points(&mut finding, record, &counters);
         add_covariates_to_levels(&mut finding, record, &counters);
@@ -213,6 +218,7 @@ fn of_metric(
         session_s,
         other_cpu: None,
         media_cpu: None,
+        energy: None,
         stretch: found.stretch,
         resolved: found.resolved,
         pauses: primary.then(|| pauses::of(record, data.index, metric)).flatten(),
@@ -254,6 +260,7 @@ fn finding(data: &PointData, metric: &Metric, estimate: Estimate) -> Finding {
         session_s: None,
         other_cpu: None,
         media_cpu: None,
+        energy: None,
         stretch: None,
         resolved: true,
         pauses: None,

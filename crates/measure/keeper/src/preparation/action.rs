@@ -2,7 +2,8 @@
 
 use std::time::{Duration, Instant};
 
-use plumb_machine::Root;
+use plumb_machine::{EnergyMeter, Root};
+use plumb_model::IdlePower;
 
 use crate::client::{Keeper, KeeperError};
 use crate::setting::{OFF, ON, SystemSetting};
@@ -10,6 +11,8 @@ use crate::unchanged::Unchanged;
 
 /// How often a cool-down looks at the temperature and at signals.
 const STEP: Duration = Duration::from_millis(100);
+/// Updates of energy counters are looked for no longer than this; RAPL has one about every millisecond.
+const LONGEST_UPDATE_WATCH: Duration = Duration::from_secs(1);
 /// A cool-down to a temperature takes no longer than this.
 const LONGEST_COOL_DOWN: Duration = Duration::from_secs(600);
 
@@ -24,6 +27,8 @@ pub enum Action {
     Wait(Duration),
     /// Waits until the hottest zone is as cool as this, in degrees Celsius.
     CoolDown(f64),
+    /// Measures the power of the idle machine for so long.
+    IdlePower(Duration),
 }
 
 impl Action {
@@ -44,6 +49,7 @@ impl Action {
             Self::CoolDown(celsius) => Ok(wait(LONGEST_COOL_DOWN, interrupted, || {
                 hottest(root).is_some_and(|now| now > celsius)
             })),
+            Self::IdlePower(length) => idle_power(root, length, interrupted),
         }
     }
 
@@ -62,6 +68,10 @@ impl Action {
                 Err(Unchanged { why: "this machine reports no temperature".into(), fix })
             }
             Self::CoolDown(_) => Ok(()),
+            Self::IdlePower(_) => match EnergyMeter::start(root) {
+                Ok(_) => Ok(()),
+                Err(why) => Err(Unchanged::new(why)),
+            },
         }
     }
 }
@@ -113,6 +123,43 @@ fn wait(length: Duration, interrupted: &dyn Fn() -> bool, needed: impl Fn() -> b
         std::thread::sleep(left.min(STEP));
     }
     plumb_units::seconds_to(begun.elapsed().as_secs_f64(), 1)
+}
+
+/// The power of the machine while plumb waits.
+fn idle_power(
+    root: &Root,
+    length: Duration,
+    interrupted: &dyn Fn() -> bool,
+) -> Result<String, Unchanged> {
+    let unsupported = |why: String| Unchanged::new(why);
+    let mut meter = EnergyMeter::start(root).map_err(unsupported)?;
+    // To look for updates keeps a CPU busy, so that it comes before the idle time.
+    let update = meter.update_interval(LONGEST_UPDATE_WATCH).map_err(unsupported)?;
+    meter = EnergyMeter::start(root).map_err(unsupported)?;
+    let begun = Instant::now();
+    while let Some(left) = length.checked_sub(begun.elapsed()) {
+        if interrupted() {
+            return Err(Unchanged::new("interrupted"));
+        }
+        std::thread::sleep(left.min(STEP));
+        meter.read_uj().map_err(unsupported)?;
+    }
+    let energy_uj = meter.read_uj().map_err(unsupported)?;
+    let length_s = begun.elapsed().as_secs_f64();
+    if energy_uj == 0 {
+        return Err(Unchanged::new("the energy counters never move: there is no sensor"));
+    }
+    let Some(update) = update else {
+        return Err(Unchanged::new(format!(
+            "the energy counters moved fewer than three times in {} s",
+            LONGEST_UPDATE_WATCH.as_secs()
+        )));
+    };
+    #[expect(clippy::cast_precision_loss, reason = "energies stay far below 2^53 microjoules")]
+    let watts = energy_uj as f64 * 1e-6 / length_s;
+    let idle =
+        IdlePower { watts, length_s, update_s: update.as_secs_f64(), counters: meter.counters() };
+    Ok(idle.to_string())
 }
 
 /// The temperature of the hottest zone, in degrees Celsius.

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use plumb_machine::Root;
+use plumb_machine::{EnergyZone, Root};
 
 use crate::counter_buffer::{CounterBuffer, CounterField};
 use crate::files::OpenFile;
@@ -19,12 +19,11 @@ pub const MONITOR: Monitor = Monitor {
     open: |root| open(root, Duration::from_millis(20)),
 };
 
-/// A counter of energy that starts again at its range.
+/// A zone whose counter is read.
 #[derive(Debug)]
 struct Zone {
-    name: String,
+    zone: EnergyZone,
     file: OpenFile,
-    range_uj: u64,
     last_uj: Option<u64>,
     sum_uj: u64,
 }
@@ -32,13 +31,8 @@ struct Zone {
 impl Zone {
     /// The energy since the first reading, over any number of readings less than a range apart.
     fn add(&mut self, now_uj: u64) -> u64 {
-        if let Some(last) = self.last_uj {
-            let moved = if now_uj >= last {
-                now_uj - last
-            } else {
-                (self.range_uj.saturating_sub(last)).saturating_add(now_uj)
-            };
-            self.sum_uj = self.sum_uj.saturating_add(moved);
+        if let Some(last_uj) = self.last_uj {
+            self.sum_uj = self.sum_uj.saturating_add(self.zone.moved_uj(last_uj, now_uj));
         }
         self.last_uj = Some(now_uj);
         self.sum_uj
@@ -46,7 +40,7 @@ impl Zone {
 
     fn now_uj(&self, buffer: &mut Vec<u8>) -> Result<u64, String> {
         let text = self.file.text(buffer)?;
-        text.trim().parse().map_err(|_| format!("{}: not a number", self.name))
+        text.trim().parse().map_err(|_| format!("{}: not a number", self.zone.counter))
     }
 }
 
@@ -58,18 +52,11 @@ struct Powercap {
 
 /// Opens all zones that count; one that reads zero, and still does after `pause`, has no sensor.
 fn open(root: &Root, pause: Duration) -> Result<Box<dyn CounterSource>, String> {
-    let folder = "/sys/class/powercap";
     let mut zones = Vec::new();
     let mut refused = None;
-    for zone in root.names(folder) {
-        let path = format!("{folder}/{zone}");
-        let Some(range_uj) = root.number(&format!("{path}/max_energy_range_uj")) else { continue };
-        let name = root.text(&format!("{path}/name")).unwrap_or_default();
-        match OpenFile::open(root, &format!("{path}/energy_uj")) {
-            Ok(file) => {
-                let name = format!("{zone}-{name}");
-                zones.push(Zone { name, file, range_uj, last_uj: None, sum_uj: 0 });
-            }
+    for zone in EnergyZone::all(root) {
+        match OpenFile::open(root, &zone.file) {
+            Ok(file) => zones.push(Zone { zone, file, last_uj: None, sum_uj: 0 }),
             Err(why) => refused = Some(why),
         }
     }
@@ -99,7 +86,7 @@ impl CounterSource for Powercap {
         for zone in &mut self.zones {
             let now = zone.now_uj(&mut self.buffer)?;
             let sum = zone.add(now);
-            counters.put(CounterField::counter("energy", "uJ").of(&zone.name), sum);
+            counters.put(CounterField::counter("energy", "uJ").of(&zone.zone.counter), sum);
         }
         Ok(())
     }

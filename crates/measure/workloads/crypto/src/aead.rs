@@ -52,7 +52,7 @@ impl Workload for Aead {
             declare::choice(
                 "rekey",
                 &["no", "yes"],
-                "yes: set the key again with each message, as openssl speed does (provider=system, seal)",
+                "yes: set key and nonce length again with each message, as openssl speed does (provider=system, seal)",
             ),
             declare::threads("threads, each with a separate key"),
             placement(),

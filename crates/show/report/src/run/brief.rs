@@ -10,8 +10,8 @@ use crate::run::answer::answer;
 use crate::run::header::{ACCEPTED_FAILURES, not_reached_heading};
 use crate::run::importance::{FlagWeight, by_importance};
 use crate::run::results_table::{
-    best_quarter_gap, best_quarter_text, bits_text, interval, library_text, other_cpu_text,
-    own_cpu_text, pauses_text, reached, scaled_text, stop_text,
+    best_quarter_gap, best_quarter_text, bits_text, energy_text, interval, library_text,
+    other_cpu_text, own_cpu_text, pauses_text, reached, scaled_text, stop_text,
 };
 use crate::run::start_ups::start_ups;
 use crate::run::terminal::{
@@ -364,6 +364,7 @@ fn below(row: &ResultRow, least_gap: f64, crowded: bool) -> Option<String> {
         .chain(own_cpu_text(row).filter(|_| !crowded))
         .chain(library_text(row.finding).filter(|_| !crowded))
         .chain(other_cpu_text(row.finding))
+        .chain(energy_text(row.finding))
         .chain(best_quarter_text(row.finding).filter(|_| is_far))
         .chain(pauses_text(row.finding))
         .chain(stopped)

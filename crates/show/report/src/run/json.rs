@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use plumb_analysis::{
     AcceptedFailures, BaselineSource, FailedInvocations, Finding, GateFinding, Pauses,
-    ShareOfBaseline, Unsupported,
+    ResultEnergy, ShareOfBaseline, Unsupported,
 };
 use plumb_model::{Flag, PreparationRecord, Prepared, SampleIs};
 use plumb_text::time::rfc3339;
@@ -190,6 +190,9 @@ pub struct ResultPart {
     /// Share of one CPU that the servers of plumb's own media used during the invocations; null if it is below a tenth or
     /// not known.
     pub media_cpu: Option<EstimatePart>,
+    /// The energy that the CPU packages used; null if it was not asked for (`--energy`), and for other metrics than the
+    /// workload's first.
+    pub energy: Option<EnergyPart>,
     /// The two levels on which processes or samples lie; null where there is one, and for other metrics than the
     /// workload's first.
     pub levels: Option<LevelsPart>,
@@ -231,6 +234,37 @@ pub struct ResultPart {
     pub notes: Vec<String>,
     /// Reasons to distrust it.
     pub flags: Vec<FlagPart>,
+}
+
+/// The energy of a result, or why it has none.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct EnergyPart {
+    /// Mean power during the invocations, in watts.
+    pub power_w: Option<EstimatePart>,
+    /// Power of the idle machine, in watts.
+    pub idle_w: Option<f64>,
+    /// Energy of a unit of work, in `unit`.
+    pub per_work: Option<EstimatePart>,
+    /// The same without the energy of the idle machine, in `unit`.
+    pub net_per_work: Option<EstimatePart>,
+    /// `J/op`, `J/B`, or `J` for one iteration or one run of a command.
+    pub unit: Option<String>,
+    /// Why there is no figure.
+    pub missing: Option<String>,
+}
+
+/// The energy of a result, or why it has none.
+fn energy(energy: &Result<ResultEnergy, String>) -> EnergyPart {
+    let found = energy.as_ref().ok();
+    EnergyPart {
+        power_w: found.map(|found| estimate_part(&found.power)),
+        idle_w: found.map(|found| found.idle_w),
+        per_work: found.map(|found| estimate_part(&found.per_work)),
+        net_per_work: found.map(|found| estimate_part(&found.net_per_work)),
+        unit: found.map(|found| found.unit.clone()),
+        missing: energy.as_ref().err().cloned(),
+    }
 }
 
 /// Invocations right after a pause next to those right after them.
@@ -483,6 +517,7 @@ fn result(row: &ResultRow) -> ResultPart {
         best_quarter: finding.best_quarter.as_ref().map(estimate_part),
         other_cpu: finding.other_cpu.as_ref().map(estimate_part),
         media_cpu: finding.media_cpu.as_ref().map(estimate_part),
+        energy: finding.energy.as_ref().map(energy),
         levels: finding.levels.as_ref().map(levels_part),
         burst: finding.burst.as_ref().map(burst_part),
         session_s: finding.session_s,

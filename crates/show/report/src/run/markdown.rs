@@ -9,7 +9,7 @@ use crate::comparison::{proof_lines, verdict};
 use crate::run::burst::burst_text;
 use crate::run::header::{ACCEPTED_FAILURES, not_reached_heading};
 use crate::run::implementation_table::ImplementationTable;
-use crate::run::results_table::{best_quarter_text, other_cpu_text};
+use crate::run::results_table::{best_quarter_text, energy_text, other_cpu_text};
 use crate::run::since_last::{self, since_last_text};
 use crate::run::start_ups::in_one_line;
 use crate::run::view::{
@@ -110,6 +110,7 @@ fn result(row: &ResultRow) -> String {
     let baseline = baseline_text(finding).map(|text| format!("<br>{}", escape(&text)));
     let burst = burst_text(finding).map(|text| format!("<br>{}", escape(&text)));
     let other = other_cpu_text(finding).map(|text| format!("<br>{}", escape(&text)));
+    let energy = energy_text(finding).map(|text| format!("<br>{}", escape(&text)));
     let best = best_quarter_text(finding).map(|text| format!("<br>{}", escape(&text)));
     let goal = row.goal.as_ref().map(|text| format!("<br>{}", escape(text)));
     let cells = [
@@ -118,6 +119,7 @@ fn result(row: &ResultRow) -> String {
             + &levels.unwrap_or_default()
             + &burst.unwrap_or_default()
             + &other.unwrap_or_default()
+            + &energy.unwrap_or_default()
             + &best.unwrap_or_default()
             + &baseline.unwrap_or_default()
             + &goal.unwrap_or_default(),

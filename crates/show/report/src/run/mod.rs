@@ -39,7 +39,8 @@ pub use labels::metric;
 pub use levels::LevelsText;
 pub use markdown::markdown;
 pub use results_table::{
-    best_quarter_text, bits_text, both_intervals, other_cpu_text, pauses_text, scaled_text,
+    best_quarter_text, bits_text, both_intervals, energy_text, other_cpu_text, pauses_text,
+    scaled_text,
 };
 pub use sentences::in_words;
 pub use since_last::since_last_text;

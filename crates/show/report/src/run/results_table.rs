@@ -413,6 +413,9 @@ fn below(row: &ResultRow, terminal: &Terminal, table: &mut Table) {
     if let Some(text) = other_cpu_text(row.finding) {
         table.across(BELOW, nothing(), TextLine::new(Style::Plain, &text));
     }
+    if let Some(text) = energy_text(row.finding) {
+        table.across(BELOW, nothing(), TextLine::new(Style::Plain, &text));
+    }
     if let Some(text) = best_quarter_text(row.finding) {
         table.across(BELOW, nothing(), TextLine::new(Style::Plain, &text));
     }
@@ -476,11 +479,10 @@ fn waits_for_devices(cpu: &CpuShares) -> bool {
 /// plumb's own medium: `the medium's server used 165 [160, 170] % of one CPU`.
 #[must_use]
 pub fn other_cpu_text(finding: &Finding) -> Option<String> {
-    let media = finding.media_cpu.as_ref().map(|share| {
-        let shown = figure(share, SHARE);
-        let shown = if shown.interval.is_ok() { shown.to_string() } else { shown.quantity() };
-        format!("the medium's server used {shown} of one CPU")
-    });
+    let media = finding
+        .media_cpu
+        .as_ref()
+        .map(|share| format!("the medium's server used {} of one CPU", in_brackets(share, SHARE)));
     let other = finding.other_cpu.as_ref().map(|time| {
         let each = match finding.sample_is {
             SampleIs::Process => "run",
@@ -493,6 +495,29 @@ pub fn other_cpu_text(finding: &Finding) -> Option<String> {
     });
     let parts: Vec<String> = media.into_iter().chain(other).collect();
     (!parts.is_empty()).then(|| parts.join("; "))
+}
+
+/// The energy of a result: `energy: 25.1 [24.8, 25.4] W, 10.0 W when idle; 12.1 mJ/op, 7.3 [7.1, 7.5] mJ/op without the idle power`;
+/// or why it has none.
+#[must_use]
+pub fn energy_text(finding: &Finding) -> Option<String> {
+    let energy = match finding.energy.as_ref()? {
+        Ok(energy) => energy,
+        Err(why) => return Some(format!("no energy: {why}")),
+    };
+    Some(format!(
+        "energy: {}, {} when idle; {}, {} without the idle power",
+        in_brackets(&energy.power, "W"),
+        quantity(energy.idle_w, "W"),
+        in_brackets(&energy.per_work, &energy.unit),
+        in_brackets(&energy.net_per_work, &energy.unit)
+    ))
+}
+
+/// An estimate with its interval if it has one.
+fn in_brackets(estimate: &Estimate, unit: &str) -> String {
+    let shown = figure(estimate, unit);
+    if shown.interval.is_ok() { shown.to_string() } else { shown.quantity() }
 }
 
 /// The share of one CPU during the metric's part of a sample: `used 12 % of one CPU`.

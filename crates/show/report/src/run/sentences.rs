@@ -9,7 +9,7 @@ use crate::run::header::ACCEPTED_FAILURES;
 use crate::run::importance::by_importance;
 use crate::run::labels;
 use crate::run::phrases::subject;
-use crate::run::results_table::{best_quarter_text, other_cpu_text};
+use crate::run::results_table::{best_quarter_text, energy_text, other_cpu_text};
 use crate::run::since_last::{self, since_last_text};
 use crate::run::view::{ResultRow, View, baseline_text, comparison_text};
 
@@ -74,8 +74,9 @@ fn sentence(row: &ResultRow) -> String {
         .and_then(|levels| levels.beside.clone())
         .map_or_else(String::new, |text| format!("; {text}"));
     let other = other_cpu_text(finding).map_or_else(String::new, |text| format!("; {text}"));
+    let energy = energy_text(finding).map_or_else(String::new, |text| format!("; {text}"));
     let best = best_quarter_text(finding).map_or_else(String::new, |text| format!("; {text}"));
     let goal = row.goal.as_ref().map_or_else(String::new, |text| format!("; {text}"));
     let baseline = baseline_text(finding).map_or_else(String::new, |text| format!("; {text}"));
-    format!("{name}: {quantity}{metric}{beside}{other}{best}{baseline}{goal}.{flags}")
+    format!("{name}: {quantity}{metric}{beside}{other}{energy}{best}{baseline}{goal}.{flags}")
 }

@@ -6,6 +6,7 @@ mod cpu_latency;
 mod cpu_quota;
 mod cpuset;
 mod drop_caches;
+mod energy;
 mod env_size;
 mod governor;
 mod icmp_limit;
@@ -43,6 +44,7 @@ pub const KNOBS: &[&Knob] = &[
     &drop_caches::KNOB,
     &medium::KNOB,
     &cooldown::KNOB,
+    &energy::KNOB,
     &nice::KNOB,
     &sched::KNOB,
     &pin::KNOB,

@@ -8,6 +8,8 @@ use plumb_protocol::Failure;
 
 use super::functions::{Functions, Opaque, done, length};
 
+/// `EVP_CTRL_AEAD_SET_IVLEN` of openssl/evp.h.
+const SET_NONCE_LENGTH: c_int = 0x9;
 /// `EVP_CTRL_AEAD_GET_TAG` of openssl/evp.h.
 const GET_TAG: c_int = 0x10;
 /// `EVP_CTRL_AEAD_SET_TAG` of openssl/evp.h.
@@ -71,17 +73,22 @@ impl CipherContext {
         done(begun, "a nonce was refused")
     }
 
-    /// Begins a message with this nonce, and with the key once more.
+    /// Begins a message with this nonce, and with the key and the length of nonces once more, as `openssl speed` does.
     ///
     /// # Errors
     /// If the library refuses.
     pub(crate) fn begin_with_key(&mut self, key: &[u8], nonce: &[u8]) -> Result<(), Failure> {
         let init = self.init_function();
-        let none = ptr::null_mut();
+        let none: Opaque = ptr::null_mut();
         if length(nonce)? != self.nonce_length || length(key)? != self.key_length {
             let lengths = (key.len(), nonce.len());
             return Err(Failure(format!("libcrypto: a key and a nonce of {lengths:?} bytes")));
         }
+        // SAFETY: the context has an authenticated cipher, which takes this control, and no pointer is passed.
+        let set = unsafe {
+            (self.functions.cipher_control)(self.context, SET_NONCE_LENGTH, self.nonce_length, none)
+        };
+        done(set, "the length of nonces was refused")?;
         // SAFETY: the context has a cipher; key and nonce have the cipher's lengths.
         let begun = unsafe { init(self.context, none, none, key.as_ptr(), nonce.as_ptr()) };
         done(begun, "a key or a nonce was refused")
