@@ -9,11 +9,14 @@ use clap::{Arg, ArgAction, ArgMatches, Command};
 
 /// Examples in `-h`; `--help` has all of them.
 const SHORT_EXAMPLES: usize = 3;
+/// The same in the help of plumb itself, whose list of commands is long.
+const SHORT_EXAMPLES_OF_PLUMB: usize = 2;
 
 /// A command as people type it, without `plumb`, and the options that it inherits and has no use for.
 const NOT_APPLICABLE: &[(&str, &[&str])] = &[
     // A command has no far end: only network workloads start servers.
     ("exec", &["to", "i_own_this_network"]),
+    ("why", &["to", "i_own_this_network"]),
     // Both sides of a row run on this machine, because the classic tool cannot run elsewhere.
     ("crosscheck", &["to", "i_own_this_network"]),
     ("baseline set", &["json"]),
@@ -57,9 +60,10 @@ fn not_applicable(words: &str) -> &'static [&'static str] {
 /// Adds the first examples of the complete help to the short one, and says where the rest is.
 fn with_short_help(command: Command, name: &str) -> Command {
     let complete = command.get_after_long_help().map(ToString::to_string).unwrap_or_default();
+    let most = if name == "plumb" { SHORT_EXAMPLES_OF_PLUMB } else { SHORT_EXAMPLES };
     let examples = complete.lines().skip_while(|line| *line != "Examples:").skip(1);
     let examples: Vec<&str> =
-        examples.take_while(|line| line.starts_with("  ")).take(SHORT_EXAMPLES).collect();
+        examples.take_while(|line| line.starts_with("  ")).take(most).collect();
     let rest = format!("`{name} --help` shows all options, explanations and examples.");
     command.after_help(match examples.as_slice() {
         [] => rest,

@@ -37,6 +37,7 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("base/machine", &[]),
     ("measure/protocol", &[]),
     ("measure/monitors", &["machine"]),
+    ("measure/causes", &["machine"]),
     ("measure/media", &["machine", "protocol", "workload-kit"]),
     ("measure/keeper", &["machine", "media", "protocol"]),
     ("measure/peer", &["protocol"]),

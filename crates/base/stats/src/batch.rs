@@ -4,7 +4,7 @@ use crate::rng::Rng;
 
 /// No batch is shorter than this.
 const SHORTEST_NS: f64 = 20_000.0;
-/// No batch is longer than this, unless one call alone is.
+/// No batch is longer than this, unless one call alone is, or longer ones are asked for.
 pub const LONGEST_NS: u64 = 50_000_000;
 /// A batch lasts this many resolutions of the clock, so that rounding is at most .1 %.
 const RESOLUTIONS: f64 = 1000.0;
@@ -30,22 +30,24 @@ pub fn batch_floor_ns(clock: ClockCost) -> u64 {
 
 /// How many calls last `target_ns`, judged by `iterations` calls that took `elapsed_ns`.
 ///
-/// At least 1, and no more than fit into [`LONGEST_NS`] if one call is shorter than that. A time below the clock's
-/// resolution counts as one nanosecond; measure again with the answer.
+/// At least 1. A time below the clock's resolution counts as one nanosecond; measure again with the answer.
 pub fn iterations_for(elapsed_ns: u64, iterations: u64, target_ns: u64) -> u64 {
     let per_call = elapsed_ns.max(1) as f64 / iterations.max(1) as f64;
-    let wanted = (target_ns as f64 / per_call).ceil();
-    let most = (LONGEST_NS as f64 / per_call).floor();
-    // A single call that is longer than the cap still makes a batch.
-    (wanted.min(most) as u64).max(1)
+    ((target_ns as f64 / per_call).ceil() as u64).max(1)
 }
 
 /// The number of calls for all sides of a comparison, each given by its (elapsed_ns, iterations): the largest of the
-/// needs, no more than fit into [`LONGEST_NS`] on the slowest side. 1 if there is no side.
+/// needs, no more than fit into [`LONGEST_NS`], or into a longer target, on the slowest side. 1 if there is no side.
 pub fn shared_iterations(sides: &[(u64, u64)], target_ns: u64) -> u64 {
     let needs = sides.iter().map(|&(elapsed, count)| iterations_for(elapsed, count, target_ns));
-    let limits = sides.iter().map(|&(elapsed, count)| iterations_for(elapsed, count, LONGEST_NS));
-    needs.max().unwrap_or(1).min(limits.min().unwrap_or(1))
+    let longest_ns = LONGEST_NS.max(target_ns);
+    let fitting = |&(elapsed_ns, iterations): &(u64, u64)| {
+        let per_call = elapsed_ns.max(1) as f64 / iterations.max(1) as f64;
+        // A single call that is longer than the cap still makes a batch.
+        ((longest_ns as f64 / per_call).floor() as u64).max(1)
+    };
+    let limit = sides.iter().map(fitting).min();
+    needs.max().unwrap_or(1).min(limit.unwrap_or(1))
 }
 
 /// `iterations` varied by up to 10 % either way, at least 1. Use the same draw for both sides of a pair.
@@ -79,8 +81,10 @@ mod tests {
     }
 
     #[test]
-    fn a_batch_is_capped_at_fifty_milliseconds() {
-        assert_eq!(iterations_for(20_000_000, 1, 1_000_000_000), 2);
+    fn batches_of_a_pair_are_capped_at_fifty_milliseconds_or_at_a_longer_target() {
+        assert_eq!(shared_iterations(&[(1_000_000, 1), (5_000_000, 1)], 20_000_000), 10);
+        // A second under a quota, which the other side does not have.
+        assert_eq!(shared_iterations(&[(5_000_000, 1), (25_000_000, 1)], 1_000_000_000), 40);
     }
 
     #[test]

@@ -7,12 +7,12 @@ use std::time::{Duration, Instant};
 use clap::builder::{PossibleValuesParser, RangedU64ValueParser, TypedValueParser};
 use clap::{Args, value_parser};
 use plumb_analysis::{
-    BUILDS_LABEL, CONFIRMS_LABEL, FailedInvocations, GateOutcome, SESSIONS_LABEL, SessionsFinding,
-    over_builds, over_sessions,
+    BUILDS_LABEL, CONFIRMS_LABEL, GateOutcome, SESSIONS_LABEL, SessionsFinding, over_builds,
+    over_sessions,
 };
 use plumb_model::{
-    Better, CPU, Confidence, ExtraWork, Goal, Metric, MissingKind, PEAK_MEMORY, PlannedPoint,
-    Preparation, PreparationSlot, QuantityKind, VerdictGoal,
+    Better, CPU, Confidence, ExtraWork, Goal, Metric, PEAK_MEMORY, PlannedPoint, Preparation,
+    PreparationSlot, QuantityKind, VerdictGoal,
 };
 use plumb_report::{View, brief_scorecard, gate_json, sessions_card, sessions_json};
 use plumb_store::short;
@@ -22,7 +22,7 @@ use plumb_units::percent;
 use crate::commands::subcommand::{Context, Subcommand};
 use crate::error::{CommandError, Exit, Result};
 use crate::locate;
-use crate::measuring::execute::{StoredRun, execute};
+use crate::measuring::execute::{StoredRun, complete, execute};
 use crate::measuring::job::{FailOn, FailPolicy, MeasuringJob};
 use crate::measuring::live::LiveArgs;
 use crate::measuring::measure::measure;
@@ -268,27 +268,7 @@ fn proved(args: &AbArgs, planted: f64, store: Option<&Path>, ui: &Ui) -> Result<
 /// together say anything.
 fn all_sides(args: &AbArgs, run: AbRun<'_>, store: Option<&Path>, ui: &Ui) -> Result<StoredRun> {
     let (setup, job) = prepared(args, run, store, ui)?;
-    let measured = execute(setup, job, ui)?;
-    if measured.ended.interrupted {
-        return Err(CommandError::interrupted("interrupted; the runs so far are stored")
-            .hint("plumb show --runs    lists them"));
-    }
-    if let Some(missing) = measured.record.unsupported.first() {
-        let why = format!("can't compare: {}", missing.why);
-        let error = match missing.kind() {
-            MissingKind::Command => CommandError::usage(why),
-            _ => CommandError::nothing(why),
-        };
-        return Err(error.hint(&missing.fix));
-    }
-    if let Some(failed) = measured.finding.failed.first() {
-        let FailedInvocations { point, why, times, of, .. } = failed;
-        return Err(CommandError::failed(format!(
-            "{} failed in {times} of {of} invocations: {why}",
-            point.name
-        )));
-    }
-    Ok(measured)
+    complete(execute(setup, job, ui)?)
 }
 
 /// Whether a side is a point of a built-in workload, which adds extra work to its own samples.
@@ -555,7 +535,7 @@ fn at_values(points: &[PlannedPoint], values: &[Preparation]) -> Vec<PlannedPoin
 
 /// The sides: points if every name is one, else commands.
 fn sides(setup: &mut Setup, args: &AbArgs) -> Result<Vec<PlannedPoint>> {
-    let points = args.sides.iter().filter(|side| is_point(setup, side)).count();
+    let points = args.sides.iter().filter(|side| points::is_point(&mut setup.keeper, side)).count();
     if points == 0 {
         let mut commands = Vec::new();
         for text in &args.sides {
@@ -585,13 +565,6 @@ fn sides(setup: &mut Setup, args: &AbArgs) -> Result<Vec<PlannedPoint>> {
         found.extend(points::resolve(&mut setup.keeper, one, &[], all)?.points);
     }
     Ok(found)
-}
-
-/// Whether a side is a point of a workload, built in or a plug-in on the path.
-fn is_point(setup: &mut Setup, side: &str) -> bool {
-    let id = side.split(':').next().unwrap_or_default();
-    let like_an_id = id.contains('.') && !id.contains(['/', ' ']);
-    like_an_id && catalogue::find(&mut setup.keeper, id).is_ok()
 }
 
 /// The metric that all sides have.

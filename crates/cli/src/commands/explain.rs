@@ -1,6 +1,7 @@
-//! `plumb explain`: the manual of a workload, suite, monitor, knob or layer of a medium.
+//! `plumb explain`: the manual of a workload, suite, monitor, knob, cause or layer of a medium.
 
 use clap::Args;
+use plumb_causes::CAUSES;
 use plumb_keeper::preparation::{KNOBS, named};
 use plumb_media::LAYERS;
 use plumb_suite::{self as suite, nearest};
@@ -12,7 +13,7 @@ use crate::planning::catalogue;
 use crate::reading::output::pretty;
 use crate::ui::Ui;
 
-/// Print the manual of a workload, suite, monitor, knob or layer
+/// Print the manual of a workload, suite, monitor, knob, cause or layer
 #[derive(Debug, Args)]
 #[command(after_long_help = "Examples:
   plumb explain memory.copy
@@ -20,11 +21,12 @@ use crate::ui::Ui;
   plumb explain monitor.stat
   plumb explain knob.thp
   plumb explain medium.ext4
+  plumb explain cause.cpu-quota
   plumb explain knob.thp --json
 
 --json prints plumb.explain/1 or, for a workload, its description.")]
 pub struct ExplainArgs {
-    /// A workload, suite, monitor (`monitor.stat`), knob (`knob.thp`) or layer of a medium (`medium.ext4`)
+    /// A workload, suite, monitor (`monitor.stat`), knob (`knob.thp`), cause (`cause.nice`) or layer of a medium (`medium.ext4`)
     name: String,
 }
 
@@ -34,10 +36,11 @@ impl Subcommand for ExplainArgs {
     }
 }
 
-/// The prefixes by which `explain` names monitors, knobs and layers of media.
+/// The prefixes by which `explain` names monitors, knobs, causes and layers of media.
 const MONITOR: &str = "monitor.";
 const KNOB: &str = "knob.";
 const LAYER: &str = "medium.";
+const CAUSE: &str = "cause.";
 
 /// The document `plumb.explain/1` of `--json`; a workload's document is its description. Fields may be added, never
 /// changed.
@@ -66,6 +69,8 @@ enum ExplainedKind {
     Monitor,
     /// A knob, which changes a setting of the machine for a run.
     Knob,
+    /// A cause that `plumb why` looks for.
+    Cause,
     /// A layer of a medium.
     Layer,
     /// A suite that ships with plumb.
@@ -78,7 +83,7 @@ impl<'e> ExplainDocument<'e> {
     }
 }
 
-/// What is known of the monitor, knob, layer or suite of this name; None if there is none.
+/// What is known of the monitor, knob, cause, layer or suite of this name; None if there is none.
 fn document(id: &str) -> Option<ExplainDocument<'_>> {
     if let Some(found) = id.strip_prefix(MONITOR).and_then(plumb_monitors::find) {
         let kind = ExplainedKind::Monitor;
@@ -90,6 +95,10 @@ fn document(id: &str) -> Option<ExplainDocument<'_>> {
     }
     if let Some(found) = id.strip_prefix(LAYER).and_then(plumb_media::named) {
         let kind = ExplainedKind::Layer;
+        return Some(ExplainDocument::new(kind, id, found.summary, found.manual));
+    }
+    if let Some(found) = id.strip_prefix(CAUSE).and_then(plumb_causes::find) {
+        let kind = ExplainedKind::Cause;
         return Some(ExplainDocument::new(kind, id, found.summary, found.manual));
     }
     let text = suite::builtin(id)?;
@@ -113,11 +122,12 @@ fn explain(args: &ExplainArgs, ui: &Ui) -> Result<Exit> {
         return Ok(Exit::Fine);
     }
     let error = CommandError::usage(format!(
-        "no built-in workload, suite, monitor, knob or layer is called `{id}`"
+        "no built-in workload, suite, monitor, knob, cause or layer is called `{id}`"
     ));
     let mut known = catalogue::builtin_names();
     known.extend(plumb_monitors::ALL.iter().map(|monitor| format!("{MONITOR}{}", monitor.name)));
     known.extend(KNOBS.iter().map(|knob| format!("{KNOB}{}", knob.name)));
+    known.extend(CAUSES.iter().map(|cause| format!("{CAUSE}{}", cause.name)));
     known.extend(LAYERS.iter().map(|layer| format!("{LAYER}{}", layer.name)));
     Err(match nearest(id, &known) {
         Some(near) => error.hint(format!("plumb explain {near}")),

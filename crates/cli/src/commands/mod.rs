@@ -26,6 +26,7 @@ mod store;
 pub mod subcommand;
 mod suite;
 mod tune;
+mod why;
 
 use subcommand::RegisteredCommand;
 
@@ -34,6 +35,7 @@ pub const ALL: &[RegisteredCommand] = &[
     RegisteredCommand::of::<run::RunArgs>("run"),
     RegisteredCommand::of::<exec::ExecArgs>("exec"),
     RegisteredCommand::of::<ab::AbArgs>("ab"),
+    RegisteredCommand::of::<why::WhyArgs>("why"),
     RegisteredCommand::of::<compare::CompareArgs>("compare"),
     RegisteredCommand::of::<baseline::BaselineArgs>("baseline"),
     RegisteredCommand::of::<check::CheckArgs>("check"),

@@ -4,11 +4,11 @@ use std::sync::Once;
 use std::thread;
 use std::time::Duration;
 
-use plumb_analysis::RunFinding;
+use plumb_analysis::{FailedInvocations, RunFinding};
 use plumb_engine::{Ended, EngineError, Identity, RunContext, SystemClock};
 use plumb_keeper::{LockError, MeasuringLock};
 use plumb_launch::{KeeperLauncher, LaunchRefusal, LauncherSettings, SlotReport};
-use plumb_model::{Host, Id, KnownSecrets, RunRecord, RunStatus, Target};
+use plumb_model::{Host, Id, KnownSecrets, MissingKind, RunRecord, RunStatus, Target};
 use plumb_query::SinceLastRun;
 use plumb_store::{Store, short};
 
@@ -106,6 +106,33 @@ pub fn execute(setup: Setup, mut job: MeasuringJob<'_>, ui: &Ui) -> Result<Store
     plumb_query::keep(&store, &record)?;
     let finding = plumb_query::of_run(&store, &record, SinceLastRun::IfItTells)?;
     Ok(StoredRun { store, record, finding, ended })
+}
+
+/// A run of which all points were measured.
+///
+/// # Errors
+/// When it was interrupted, or a point could not be measured or failed.
+pub fn complete(measured: StoredRun) -> Result<StoredRun> {
+    if measured.ended.interrupted {
+        return Err(CommandError::interrupted("interrupted; the runs so far are stored")
+            .hint("plumb show --runs    lists them"));
+    }
+    if let Some(missing) = measured.record.unsupported.first() {
+        let why = format!("can't compare: {}", missing.why);
+        let error = match missing.kind() {
+            MissingKind::Command => CommandError::usage(why),
+            _ => CommandError::nothing(why),
+        };
+        return Err(error.hint(&missing.fix));
+    }
+    if let Some(failed) = measured.finding.failed.first() {
+        let FailedInvocations { point, why, times, of, .. } = failed;
+        return Err(CommandError::failed(format!(
+            "{} failed in {times} of {of} invocations: {why}",
+            point.name
+        )));
+    }
+    Ok(measured)
 }
 
 fn launcher(setup: Setup, job: &MeasuringJob<'_>, secrets: KnownSecrets) -> KeeperLauncher {

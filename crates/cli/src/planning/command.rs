@@ -26,6 +26,11 @@ impl TypedCommand {
         Ok(Self { text: text.to_owned(), words })
     }
 
+    /// The program that it starts; the whole text of a command for a shell.
+    pub fn program(&self) -> &str {
+        self.words.first().map_or("", String::as_str)
+    }
+
     /// What people typed.
     pub fn text(&self) -> &str {
         &self.text

@@ -426,6 +426,35 @@ pub fn planned(
     Ok(PlannedPoint { title, ..planned })
 }
 
+/// Whether a text names a point of a workload, built in or a plug-in on the path.
+pub fn is_point(keeper: &mut Keeper, text: &str) -> bool {
+    let id = text.split(':').next().unwrap_or_default();
+    let like_an_id = id.contains('.') && !id.contains(['/', ' ']);
+    like_an_id && catalogue::find(keeper, id).is_ok()
+}
+
+/// The point with another value of a parameter.
+///
+/// # Errors
+/// When the workload does not take it.
+pub fn changed(
+    keeper: &mut Keeper,
+    planned_before: &PlannedPoint,
+    name: &str,
+    value: &Value,
+    all_threads: u64,
+) -> Result<PlannedPoint> {
+    let entry = catalogue::find(keeper, &planned_before.point.workload)?;
+    let mut settings = planned_before.point.settings.clone();
+    settings.insert(name.to_owned(), value.clone());
+    let changed = planned(&entry, &settings, all_threads)?;
+    Ok(PlannedPoint {
+        point: changed.point,
+        description: changed.description,
+        ..planned_before.clone()
+    })
+}
+
 /// How the limits of a workload are searched.
 fn searching(description: &Description) -> String {
     let searched = description.parameters.iter().find(|parameter| parameter.search.is_some());

@@ -54,6 +54,7 @@ mod store;
 mod suites;
 mod two_runs;
 mod users;
+mod why;
 
 use std::sync::OnceLock;
 

@@ -651,3 +651,21 @@ fn without_energy_counters_that_move_energy_is_unsupported() {
         .says(&["the energy counters never move: there is no sensor"]);
     tree.run("exec -n 1 --set energy=1ms --no-lock -- true").exits(2).says(&["at least 100 ms"]);
 }
+
+#[test]
+fn a_quota_of_one_side_of_a_comparison_limits_that_side() {
+    if !is_root() {
+        return skip(Lack::Root);
+    }
+    let place = place();
+    // 40 ms of CPU time: two periods under a quota of 20 %.
+    let loops = "i=0; while [ $i -lt 60000 ]; do i=$((i+1)); done";
+    let mut plumb = place.marked(
+        "ab --no-lock --json --max-pairs 8 --set cpu-quota=20% --set cpu-quota=200% --shell",
+    );
+    let document = parsed(&ran(plumb.arg(loops)).unwrap().exits(0));
+    let sides = document["results"].as_array().unwrap();
+    let free = sides.iter().find(|side| side["against_first"][0]["ratio"].is_number()).unwrap();
+    let ratio = free["against_first"][0]["ratio"].as_f64().unwrap();
+    assert!(ratio < 0.7, "{ratio}: {document}");
+}

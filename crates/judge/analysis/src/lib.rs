@@ -19,6 +19,7 @@ mod run_reader;
 pub mod testing;
 #[cfg(test)]
 mod tests;
+mod why;
 
 pub use asked::Asked;
 pub use audit::{
@@ -44,10 +45,9 @@ pub use one_run::burst::Burst;
 pub use one_run::curve::{
     CacheLevel, Curve, CurveFound, Efficiency, Plateau, PointOfCurve, ScalabilityLaw,
 };
-pub use one_run::energy::ResultEnergy;
 pub use one_run::finding::{
-    AcceptedFailures, BaselineSource, Disturbances, FailedInvocations, Finding, RunFinding,
-    ShareOfBaseline, SinceLast, Unsupported,
+    AcceptedFailures, BaselineSource, Disturbances, FailedInvocations, Finding, ResultEnergy,
+    RunFinding, ShareOfBaseline, SinceLast, Unsupported,
 };
 pub use one_run::fresh_run::{FreshRun, NotMeasured};
 pub use one_run::gate::{CONFIRMS_LABEL, GateDoubt, GateFinding, GateOutcome, PointControls};
@@ -103,3 +103,4 @@ pub use plumb_stats::sessions::SessionNoise;
 pub use plumb_stats::side_effects::RuleOfOneSide;
 pub use plumb_stats::standing_out::{CannotTell, FEWEST_SERIES, Stood};
 pub use run_reader::{CountersOf, RecordOf, RunReader};
+pub use why::{CandidateExperiment, CandidateFinding, CandidateOutcome, LEAST_EFFECT, WhyFinding};

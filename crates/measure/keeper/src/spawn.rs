@@ -36,6 +36,9 @@ pub fn start(
     if let Some(cwd) = cwd {
         command.current_dir(cwd);
     }
+    for name in &options.unset {
+        command.env_remove(name);
+    }
     if let Some(bytes) = options.padding {
         command.env(PADDING, "x".repeat(bytes));
         if options.same_padding {

@@ -52,6 +52,8 @@ pub enum SpawnOption {
     Padding(Option<usize>),
     /// Whether address spaces are laid out the same way.
     FixedLayout(bool),
+    /// A variable that is not in its environment.
+    UnsetVariable(String),
 }
 
 /// How a process is started.
@@ -68,6 +70,8 @@ pub struct SpawnOptions {
     pub mounts_of: Option<u32>,
     /// The control groups that it is put into: their folders.
     pub groups: Vec<String>,
+    /// Variables that it does not inherit.
+    pub unset: Vec<String>,
     /// So many bytes more in its environment.
     pub padding: Option<usize>,
     /// Whether that is so for all processes, and not for this one by chance.

@@ -24,6 +24,7 @@ pub use conversation::{Conversation, DEFAULT_TIMEOUT};
 pub use describe::describe;
 pub use keeper::{KeeperLauncher, LauncherSettings};
 pub use launcher::{InvocationSession, Launcher, ProcessEnd, StartSpec};
+pub use preparations::may_have;
 pub use progress::ignore_progress;
 pub use refusal::LaunchRefusal;
 pub use slot_report::SlotReport;

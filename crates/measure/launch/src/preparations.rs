@@ -1,8 +1,10 @@
 //! Sets knobs in their slots, and has them undone: settings of the machine through the keeper's journal,
 //! plug-ins by conversation, processes by the options with which they are started.
 
+use std::collections::BTreeMap;
+
 use plumb_keeper::preparation::{
-    Assignment, GroupLimit, Resolved, Unusable, control_group, resolve,
+    Assignment, GroupLimit, Resolved, Unusable, check, control_group, resolve,
 };
 use plumb_keeper::{
     Keeper, KeeperError, ON, Settled, SpawnOption, SpawnOptions, SystemSetting, Unchanged,
@@ -23,6 +25,8 @@ pub struct Preparations {
     /// How workloads and monitors of this run are started.
     workload: SpawnOptions,
     monitor: SpawnOptions,
+    /// The control groups of points that have their own, by the preparations of the point.
+    groups_of_points: BTreeMap<String, Vec<String>>,
     /// The current slots: the slot, the journal's changes before it, and the names.
     holding: Vec<(PreparationSlot, usize, Vec<String>)>,
 }
@@ -30,6 +34,12 @@ pub struct Preparations {
 /// The name of a run's own control group.
 fn group_name() -> String {
     format!("plumb-{}", std::process::id())
+}
+
+/// The preparations of a point alone, as text.
+fn own_preparations(point: &PlannedPoint) -> String {
+    let names: Vec<String> = point.preparation.iter().map(Preparation::name).collect();
+    names.join(" ")
 }
 
 impl Preparations {
@@ -42,6 +52,7 @@ impl Preparations {
             interrupted,
             workload: SpawnOptions::default(),
             monitor: SpawnOptions::default(),
+            groups_of_points: BTreeMap::new(),
             holding: Vec::new(),
         }
     }
@@ -70,7 +81,38 @@ impl Preparations {
         for preparation in later.iter().chain(points.iter().flat_map(|point| &point.preparation)) {
             self.try_out(keeper, preparation)?;
         }
+        for point in points {
+            self.make_groups_of(keeper, point)?;
+        }
         Ok(done)
+    }
+
+    /// The control groups that a point has for itself. They stay until the end of the run.
+    fn make_groups_of(
+        &mut self,
+        keeper: &mut Keeper,
+        point: &PlannedPoint,
+    ) -> Result<(), LaunchRefusal> {
+        let key = own_preparations(point);
+        if self.groups_of_points.contains_key(&key) {
+            return Ok(());
+        }
+        // In version 2 all limits of a point share a folder; different points must not.
+        let name = format!("{}-{}", group_name(), self.groups_of_points.len());
+        let mut folders = Vec::new();
+        for own in &point.preparation {
+            let Ok(Resolved::Spawn(_, option)) = resolve(&self.root, own) else { continue };
+            let Some(limit) = GroupLimit::of(&option, &own.value) else { continue };
+            match make_group(&self.root, keeper, &name, &limit) {
+                Ok(folder) if folders.contains(&folder) => {}
+                Ok(folder) => folders.push(folder),
+                Err(unusable) => drop(skipped(own, unusable)?),
+            }
+        }
+        if !folders.is_empty() {
+            self.groups_of_points.insert(key, folders);
+        }
+        Ok(())
     }
 
     /// Sets what holds from here to the end of the slot, the point's own included.
@@ -148,6 +190,8 @@ impl Preparations {
                 put(&mut options, option, None);
             }
         }
+        let groups = self.groups_of_points.get(&own_preparations(point));
+        options.groups.extend(groups.into_iter().flatten().cloned());
         if chance {
             options.padding = usize::try_from(mixed(seed) % MOST_PADDING as u64).ok();
             options.same_padding = false;
@@ -213,7 +257,7 @@ impl Preparations {
     ) -> Result<SlotReport, Unusable> {
         let options = probe(preparation, option.clone())?;
         let group = match GroupLimit::of(&option, &preparation.value) {
-            Some(limit) => Some(make_group(&self.root, keeper, &limit)?),
+            Some(limit) => Some(make_group(&self.root, keeper, &group_name(), &limit)?),
             None => None,
         };
         match role {
@@ -329,6 +373,27 @@ fn skipped(preparation: &Preparation, unusable: Unusable) -> Result<SlotReport, 
     Err(LaunchRefusal::Unsupported { why: format!("--set {name} is unsupported: {why}"), fix })
 }
 
+/// Whether this machine and this user may have a preparation; nothing is changed.
+///
+/// # Errors
+/// Why not, with what may help.
+pub fn may_have(root: &Root, preparation: &Preparation) -> Result<(), String> {
+    let tried = resolve(root, preparation).and_then(|resolved| {
+        check(root, &resolved)?;
+        let Resolved::Spawn(_, option) = resolved else { return Ok(()) };
+        if let Some(limit) = GroupLimit::of(&option, &preparation.value) {
+            let (folder, _) = control_group(root, &group_name(), &limit)?;
+            SystemSetting::Group(folder).may_be_written(root)?;
+        }
+        probe(preparation, option).map(|_| ())
+    });
+    tried.map_err(|unusable| match unusable {
+        Unusable::Usage(why) => why,
+        Unusable::Unsupported(Unchanged { why, fix }) if fix.is_empty() => why,
+        Unusable::Unsupported(Unchanged { why, fix }) => format!("{why}: {fix}"),
+    })
+}
+
 /// Options with this one alone, tried.
 fn probe(preparation: &Preparation, option: SpawnOption) -> Result<SpawnOptions, Unusable> {
     let mut options = SpawnOptions::default();
@@ -354,6 +419,7 @@ fn put(options: &mut SpawnOptions, option: SpawnOption, group: Option<String>) {
             options.same_padding = bytes.is_some();
         }
         SpawnOption::FixedLayout(fixed) => options.fixed_layout = fixed,
+        SpawnOption::UnsetVariable(name) => options.unset.push(name),
         // The group alone limits it.
         SpawnOption::CpuQuota(_) | SpawnOption::MemoryLimit(_) => {}
     }
@@ -362,8 +428,13 @@ fn put(options: &mut SpawnOptions, option: SpawnOption, group: Option<String>) {
 }
 
 /// A control group with this limit; the journal has it removed once it is empty.
-fn make_group(root: &Root, keeper: &mut Keeper, limit: &GroupLimit) -> Result<String, Unusable> {
-    let (folder, files) = control_group(root, &group_name(), limit)?;
+fn make_group(
+    root: &Root,
+    keeper: &mut Keeper,
+    name: &str,
+    limit: &GroupLimit,
+) -> Result<String, Unusable> {
+    let (folder, files) = control_group(root, name, limit)?;
     let group = SystemSetting::Group(folder.clone());
     keeper.change(&group, ON).map_err(lost)??;
     for (path, value) in files {

@@ -18,6 +18,7 @@ pub mod run;
 mod schemas;
 pub mod sessions;
 mod standing_out;
+mod why;
 
 pub use check::{CheckDocument, check_card, check_document, check_json, check_markdown};
 pub use comparison::{
@@ -38,3 +39,4 @@ pub use run::{
     markdown, rules_text, scorecard, since_last_text,
 };
 pub use sessions::{SessionsDocument, sessions_card, sessions_json};
+pub use why::{WhyDocument, why_card, why_json};

@@ -31,6 +31,7 @@ fn the_committed_schemas_are_those_of_the_documents() {
     is_committed::<CheckDocument>("plumb.check-1.json");
     is_committed::<GateDocument>("plumb.gate-1.json");
     is_committed::<SessionsDocument>("plumb.sessions-1.json");
+    is_committed::<crate::WhyDocument>("plumb.why-1.json");
     is_committed::<HistoryDocument>("plumb.history-1.json");
     is_committed::<crate::CountersDocument>("plumb.counters-1.json");
     is_committed::<crate::MonitorsDocument>("plumb.monitors-1.json");

@@ -9,26 +9,11 @@ use plumb_stats::describe::mean_of;
 use crate::comparison::covariates::CounterMeans;
 use crate::estimate::{Estimate, median_of_processes};
 use crate::method::level;
-use crate::one_run::finding::RunFinding;
+use crate::one_run::finding::{ResultEnergy, RunFinding};
 
 /// With fewer updates of the counters in an invocation, its energy is too coarse.
 const FEWEST_UPDATES: f64 = 10.0;
 const NS_PER_S: f64 = 1e9;
-
-/// The energy of a result.
-#[derive(Debug, Clone, PartialEq)]
-pub struct ResultEnergy {
-    /// Mean power during the invocations, in watts.
-    pub power: Estimate,
-    /// Power of the idle machine, in watts; the mean if it was measured several times.
-    pub idle_w: f64,
-    /// Energy of a unit of work.
-    pub per_work: Estimate,
-    /// The same without the energy that the idle machine would have used in that time.
-    pub net_per_work: Estimate,
-    /// Unit of both: `J/op`, `J/B`, or `J` for one iteration or one run of a command.
-    pub unit: String,
-}
 
 /// Whether the run measured the power of the idle machine.
 pub(crate) fn is_measured(record: &RunRecord) -> bool {

@@ -17,7 +17,6 @@ use crate::facts::{CpuShares, PointFacts, RunFacts};
 use crate::one_run::bottleneck::BottleneckFinding;
 use crate::one_run::burst::Burst;
 use crate::one_run::curve::Curve;
-use crate::one_run::energy::ResultEnergy;
 use crate::one_run::gate::GateFinding;
 use crate::one_run::levels::TwoLevels;
 use crate::one_run::link_fit::LinkFit;
@@ -228,6 +227,21 @@ impl Finding {
     pub fn reached_after(&self, times: f64) -> Option<f64> {
         Some(half_after(self.reached?, self.stretch.unwrap_or(1), times))
     }
+}
+
+/// The energy of a result.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ResultEnergy {
+    /// Mean power during the invocations, in watts.
+    pub power: Estimate,
+    /// Power of the idle machine, in watts; the mean if it was measured several times.
+    pub idle_w: f64,
+    /// Energy of a unit of work.
+    pub per_work: Estimate,
+    /// The same without the energy that the idle machine would have used in that time.
+    pub net_per_work: Estimate,
+    /// Unit of both: `J/op`, `J/B`, or `J` for one iteration or one run of a command.
+    pub unit: String,
 }
 
 /// A result beside what it should be.

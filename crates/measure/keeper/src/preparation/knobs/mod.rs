@@ -24,6 +24,7 @@ mod thp;
 mod thp_defrag;
 mod timers;
 mod turbo;
+mod unset_env;
 
 use crate::preparation::knob::Knob;
 
@@ -52,6 +53,7 @@ pub const KNOBS: &[&Knob] = &[
     &cpu_quota::KNOB,
     &memory_limit::KNOB,
     &env_size::KNOB,
+    &unset_env::KNOB,
     &aslr::KNOB,
 ];
 

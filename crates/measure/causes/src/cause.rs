@@ -1,0 +1,93 @@
+//! What a cause is.
+
+use std::collections::BTreeSet;
+
+use plumb_machine::Root;
+use plumb_model::{Point, Value};
+
+/// A possible cause, described without looking for it.
+#[derive(Debug)]
+pub struct Cause {
+    /// Its name, as people and documents call it.
+    pub name: &'static str,
+    /// What it is, in a few words that follow *because of*.
+    pub summary: &'static str,
+    /// Its manual page, in Markdown.
+    pub manual: &'static str,
+    /// Looks whether it is possible here: cheap, and changes nothing. None if it is not.
+    pub suspect: fn(&Suspect<'_>) -> Option<Suspicion>,
+}
+
+/// What is slow, and where.
+#[derive(Debug)]
+pub struct Suspect<'s> {
+    /// The files of the kernel.
+    pub root: &'s Root,
+    /// The point that is measured.
+    pub point: &'s Point,
+    /// The names of the variables in its environment.
+    pub variables: BTreeSet<String>,
+}
+
+/// Why something may be the cause, and how to find out.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Suspicion {
+    /// What was seen.
+    pub evidence: String,
+    /// Whether many healthy machines look the same: such causes are tried only if no other one is found.
+    pub is_common: bool,
+    /// Ways of removing it, the best first; the first that this machine and this user can have is tried. Empty if plumb has
+    /// none.
+    pub ways: Vec<Removal>,
+    /// What the user can do about it.
+    pub remedy: Remedy,
+}
+
+/// A way of removing a cause.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Removal {
+    /// These knobs, as `--set` takes them.
+    Knobs(Vec<String>),
+    /// Another value of a parameter.
+    Parameter(&'static str, Value),
+}
+
+/// What the user can do about a cause.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Remedy {
+    /// What to do, in words.
+    pub text: String,
+    /// As a command; empty if there is none that fits everywhere.
+    pub command: String,
+}
+
+impl Suspect<'_> {
+    /// A number of the line `key:` of `/proc/self/status`.
+    pub(crate) fn status(&self, key: &str) -> Option<String> {
+        self.root.field("/proc/self/status", key)
+    }
+
+    /// A field of `/proc/self/stat`, counted as in proc(5), from the third on.
+    pub(crate) fn stat_field(&self, number: usize) -> Option<i64> {
+        let text = self.root.text("/proc/self/stat")?;
+        // The second field is the name of the program, which may contain blanks.
+        let (_, rest) = text.rsplit_once(')')?;
+        rest.split_whitespace().nth(number.checked_sub(3)?)?.parse().ok()
+    }
+
+    /// Whether programs of the user or of this machine are measured, which their environment can slow down. plumb's own
+    /// loops are one binary.
+    pub(crate) fn starts_programs(&self) -> bool {
+        const FAMILIES: [&str; 2] = ["process.", "language."];
+        FAMILIES.iter().any(|family| self.point.workload.starts_with(family))
+    }
+
+    /// Those of these variables that are set.
+    pub(crate) fn set_among(&self, names: &[&str]) -> Vec<String> {
+        names
+            .iter()
+            .filter(|name| self.variables.contains(**name))
+            .map(|&name| name.into())
+            .collect()
+    }
+}

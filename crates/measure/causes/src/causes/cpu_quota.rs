@@ -1,0 +1,38 @@
+//! A quota of CPU time: containers and small cloud instances.
+
+use plumb_machine::cgroup;
+
+use crate::cause::{Cause, Remedy, Suspect, Suspicion};
+use crate::causes::cpu_weight::own_group;
+
+/// A quota of the control group.
+pub const CAUSE: Cause = Cause {
+    name: "cpu-quota",
+    summary: "the CPU quota of its control group",
+    manual: include_str!("cpu_quota.md"),
+    suspect,
+};
+
+fn suspect(suspect: &Suspect<'_>) -> Option<Suspicion> {
+    let quota = cgroup::cpu_quota(suspect.root)?;
+    let (cpus, way) = own_group(suspect.root)?;
+    if quota >= f64::from(cpus) {
+        return None;
+    }
+    let throttled = cgroup::throttled(suspect.root).filter(|&times| times > 0);
+    let times =
+        throttled.map_or_else(String::new, |times| format!(", and was stopped {times} times"));
+    Some(Suspicion {
+        evidence: format!(
+            "plumb's control group may use {:.0} % of one CPU, the machine has {cpus} CPUs{times}",
+            100.0 * quota
+        ),
+        is_common: false,
+        ways: vec![way],
+        remedy: Remedy {
+            text: "raise the quota of the container or service".to_owned(),
+            command: "docker update --cpus N …, or systemctl set-property UNIT CPUQuota=…"
+                .to_owned(),
+        },
+    })
+}

@@ -1,0 +1,328 @@
+//! Why something is slow: text and document.
+
+use plumb_analysis::{
+    CandidateExperiment, CandidateFinding, CandidateOutcome, Estimate, LEAST_EFFECT, WhyFinding,
+};
+use plumb_text::{Style, Table, TableColumn, Terminal, TextLine};
+use plumb_units::{length, percent};
+use serde::Serialize;
+
+use crate::figure::figure;
+use crate::json_parts::estimate::{EstimatePart, estimate};
+use crate::json_parts::text::pretty;
+
+/// Name of the document's form.
+const WHY_SCHEMA: &str = "plumb.why/1";
+
+/// Why something is slow, as a document.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema), schemars(title = "plumb.why/1"))]
+pub struct WhyDocument {
+    /// Name of the schema: `plumb.why/1`.
+    #[cfg_attr(test, schemars(extend("const" = WHY_SCHEMA)))]
+    pub schema: &'static str,
+    /// Version of the method that found the results.
+    pub method: u32,
+    /// What is slow.
+    pub subject: String,
+    /// `causes`, `no-cause` or `undecided`.
+    #[cfg_attr(test, schemars(extend("enum" = ["causes", "no-cause", "undecided"])))]
+    pub outcome: &'static str,
+    /// The answer in sentences.
+    pub answer: Vec<String>,
+    /// The metric that was compared.
+    pub metric: String,
+    /// The unit of the metric.
+    pub unit: String,
+    /// The result with all suspected causes in place.
+    pub result: Option<EstimatePart>,
+    /// The ids of the runs that it rests on.
+    pub runs: Vec<String>,
+    /// The smallest relative change that is a cause.
+    pub least_effect: f64,
+    /// What was suspected.
+    pub candidates: Vec<CandidatePart>,
+    /// Cost without all causes over the cost with them; null if there are not several.
+    pub together: Option<EstimatePart>,
+}
+
+/// A suspected cause.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct CandidatePart {
+    /// Its name; `plumb explain cause.NAME` prints its manual.
+    pub cause: String,
+    /// What was seen.
+    pub evidence: String,
+    /// How it was removed, as `--set` takes it, or `parameter=value`; empty if it was not.
+    pub way: String,
+    /// `cause`, `not-confirmed`, `no-effect`, `undecided`, `failed` or `not-tried`.
+    #[cfg_attr(test, schemars(extend("enum" =
+        ["cause", "not-confirmed", "no-effect", "undecided", "failed", "not-tried"])))]
+    pub outcome: &'static str,
+    /// Why it was not tried, or why the work failed without it.
+    pub why: Option<String>,
+    /// Cost without it over the cost with it.
+    pub ratio: Option<EstimatePart>,
+    /// What can be done about it.
+    pub remedy: String,
+    /// The same as a command; may be empty.
+    pub command: String,
+}
+
+/// Why something is slow, as the text of a document.
+///
+/// # Errors
+/// When it can't be written as JSON.
+pub fn why_json(finding: &WhyFinding) -> serde_json::Result<String> {
+    pretty(&WhyDocument {
+        schema: WHY_SCHEMA,
+        method: finding.method,
+        subject: finding.subject.clone(),
+        outcome: outcome(finding),
+        answer: answer(finding),
+        metric: finding.metric.clone(),
+        unit: finding.unit.clone(),
+        result: finding.result.as_ref().map(estimate),
+        runs: finding.runs.iter().map(ToString::to_string).collect(),
+        least_effect: LEAST_EFFECT,
+        candidates: finding.candidates.iter().map(candidate_part).collect(),
+        together: finding.together.as_ref().map(estimate),
+    })
+}
+
+fn outcome(finding: &WhyFinding) -> &'static str {
+    match (finding.causes().is_empty(), finding.is_undecided()) {
+        (false, _) => "causes",
+        (true, true) => "undecided",
+        (true, false) => "no-cause",
+    }
+}
+
+fn candidate_part(candidate: &CandidateFinding) -> CandidatePart {
+    let (outcome, why, ratio) = match &candidate.experiment {
+        CandidateExperiment::NotTried(why) => ("not-tried", Some(why.clone()), None),
+        CandidateExperiment::Failed(why) => ("failed", Some(why.clone()), None),
+        CandidateExperiment::Measured { ratio, outcome } => (outcome.word(), None, ratio.as_ref()),
+    };
+    CandidatePart {
+        cause: candidate.cause.clone(),
+        evidence: candidate.evidence.clone(),
+        way: candidate.way.clone(),
+        outcome,
+        why,
+        ratio: ratio.map(estimate),
+        remedy: candidate.remedy.clone(),
+        command: candidate.command.clone(),
+    }
+}
+
+/// Why something is slow, in lines of a terminal's width.
+#[must_use]
+pub fn why_card(finding: &WhyFinding, terminal: &Terminal) -> String {
+    let mut out = String::new();
+    let title = format!("why {}", finding.subject);
+    out.push_str(&terminal.lines(0, &TextLine::new(Style::Heading, &title)));
+    if let Some(result) = &finding.result {
+        let text = format!("now: {} {}", finding.metric, shown(result, &finding.unit));
+        out.push_str(&terminal.lines(0, &TextLine::new(Style::Plain, &text)));
+    }
+    for sentence in answer(finding) {
+        out.push_str(&terminal.lines(0, &TextLine::new(Style::Plain, &sentence)));
+    }
+    if !finding.candidates.is_empty() {
+        out.push('\n');
+        out.push_str(&terminal.table(&table(finding)));
+    }
+    for (candidate, _) in finding.causes() {
+        let command = match candidate.command.as_str() {
+            "" => String::new(),
+            command => format!(": {command}"),
+        };
+        let text = format!("{}: {}{command}", candidate.cause, candidate.remedy);
+        out.push_str(&terminal.lines(0, &TextLine::new(Style::Plain, &text)));
+    }
+    terminal.signs(out)
+}
+
+/// The answer, a sentence a line.
+fn answer(finding: &WhyFinding) -> Vec<String> {
+    let least = percent(LEAST_EFFECT);
+    let causes = finding.causes();
+    let mut lines = Vec::new();
+    match causes.as_slice() {
+        [] => {}
+        [(cause, ratio)] => lines.push(format!(
+            "It is slow because of {}: without it, it costs {}× as much.",
+            cause.summary,
+            shown(ratio, "")
+        )),
+        [(first, _), ..] => {
+            let parts: Vec<String> = causes
+                .iter()
+                .map(|(cause, ratio)| format!("{} ({}×)", cause.summary, shown(ratio, "")))
+                .collect();
+            lines.push(format!("It is slow for several reasons: {}.", parts.join("; ")));
+            match &finding.together {
+                Some(all) => lines
+                    .push(format!("Without all of them, it costs {}× as much.", shown(all, ""))),
+                None => lines.push(format!("The largest effect has {}.", first.summary)),
+            }
+        }
+    }
+    if causes.is_empty() {
+        lines.push(match (finding.candidates.is_empty(), finding.is_undecided()) {
+            (true, _) => "plumb found nothing suspicious that it could remove: this may be what the machine gives."
+                .to_owned(),
+            (false, true) => format!(
+                "Undecided after {}: the time was too short to find an effect of {least}, or fresh pairs did not confirm it. --budget {:.0}s gives it three times as long.",
+                length(finding.budget_s),
+                3.0 * finding.budget_s
+            ),
+            (false, false) => format!(
+                "No cause that plumb can remove: nothing below makes it faster by more than {least}."
+            ),
+        });
+    }
+    let skipped = finding.candidates.iter().filter(|candidate| was_not_tried(candidate)).count();
+    if skipped > 0 && causes.is_empty() {
+        lines.push(format!(
+            "{skipped} of {} suspected causes could not be tried.",
+            finding.candidates.len()
+        ));
+    }
+    lines
+}
+
+fn was_not_tried(candidate: &CandidateFinding) -> bool {
+    matches!(
+        candidate.experiment,
+        CandidateExperiment::NotTried(_) | CandidateExperiment::Failed(_)
+    )
+}
+
+fn table(finding: &WhyFinding) -> Table {
+    let mut table = Table::new(vec![
+        TableColumn::left("suspected"),
+        TableColumn::left("seen"),
+        TableColumn::left("removed by"),
+        TableColumn::right("× cost without"),
+        TableColumn::left("outcome"),
+    ]);
+    for candidate in &finding.candidates {
+        let (ratio, outcome) = match &candidate.experiment {
+            CandidateExperiment::NotTried(why) => ("–".to_owned(), format!("not tried: {why}")),
+            CandidateExperiment::Failed(why) => ("–".to_owned(), format!("fails: {why}")),
+            CandidateExperiment::Measured { ratio, outcome } => (
+                ratio.as_ref().map_or_else(|| "–".to_owned(), |ratio| shown(ratio, "")),
+                words(*outcome).to_owned(),
+            ),
+        };
+        let way = if candidate.way.is_empty() { "–" } else { &candidate.way };
+        table.row(vec![
+            TextLine::new(Style::Plain, &candidate.cause),
+            TextLine::new(Style::Muted, &candidate.evidence),
+            TextLine::new(Style::Plain, way),
+            TextLine::new(Style::Estimate, &ratio),
+            TextLine::new(Style::Plain, &outcome),
+        ]);
+    }
+    table
+}
+
+fn words(outcome: CandidateOutcome) -> &'static str {
+    match outcome {
+        CandidateOutcome::Cause => "cause",
+        CandidateOutcome::NotConfirmed => "not confirmed",
+        CandidateOutcome::NoEffect => "no effect",
+        CandidateOutcome::Undecided => "undecided",
+    }
+}
+
+/// An estimate with its interval if it has one.
+fn shown(estimate: &Estimate, unit: &str) -> String {
+    let figure = figure(estimate, unit);
+    if figure.interval.is_ok() { figure.to_string() } else { figure.quantity() }
+}
+
+#[cfg(test)]
+mod tests {
+    use plumb_analysis::{
+        CandidateExperiment, CandidateFinding, CandidateOutcome, Ends, Estimate, WhyFinding,
+    };
+    use plumb_text::Terminal;
+
+    use super::{answer, outcome, why_card, why_json};
+
+    fn ratio(value: f64) -> Estimate {
+        Estimate { value, interval: Ok(Ends { low: value * 0.9, high: value * 1.1 }) }
+    }
+
+    fn candidate(cause: &str, experiment: CandidateExperiment) -> CandidateFinding {
+        CandidateFinding {
+            cause: cause.into(),
+            summary: format!("its {cause}"),
+            evidence: "something was seen".into(),
+            way: "nice=0".into(),
+            remedy: "start it otherwise".into(),
+            command: "renice -n 0 -p PID".into(),
+            experiment,
+        }
+    }
+
+    fn measured(cause: &str, value: f64, outcome: CandidateOutcome) -> CandidateFinding {
+        candidate(cause, CandidateExperiment::Measured { ratio: Some(ratio(value)), outcome })
+    }
+
+    fn finding(candidates: Vec<CandidateFinding>) -> WhyFinding {
+        WhyFinding {
+            method: 1,
+            subject: "cpu.sieve".into(),
+            metric: "rate".into(),
+            unit: "ops/s".into(),
+            result: Some(ratio(500.0)),
+            budget_s: 180.0,
+            runs: Vec::new(),
+            candidates,
+            together: None,
+        }
+    }
+
+    #[test]
+    fn the_answer_names_the_cause_or_says_why_there_is_none() {
+        let one = finding(vec![
+            measured("quota", 0.2, CandidateOutcome::Cause),
+            measured("pages", 0.99, CandidateOutcome::NoEffect),
+        ]);
+        assert_eq!(outcome(&one), "causes");
+        assert_eq!(
+            answer(&one),
+            ["It is slow because of its quota: without it, it costs 0.20 [0.18, 0.22]× as much."]
+        );
+        let two = finding(vec![
+            measured("nice", 0.5, CandidateOutcome::Cause),
+            measured("quota", 0.2, CandidateOutcome::Cause),
+        ]);
+        assert!(answer(&two)[0].starts_with("It is slow for several reasons: its quota (0.2"));
+        let none = finding(vec![measured("pages", 0.99, CandidateOutcome::NoEffect)]);
+        assert!(answer(&none)[0].starts_with("No cause that plumb can remove"));
+        let unknown = finding(vec![measured("pages", 0.9, CandidateOutcome::Undecided)]);
+        assert_eq!(outcome(&unknown), "undecided");
+        assert!(answer(&finding(Vec::new()))[0].starts_with("plumb found nothing suspicious"));
+        let tried = candidate("tracer", CandidateExperiment::NotTried("plumb has no way".into()));
+        assert_eq!(answer(&finding(vec![tried]))[1], "1 of 1 suspected causes could not be tried.");
+    }
+
+    #[test]
+    fn card_and_document_agree() {
+        let found = finding(vec![measured("quota", 0.2, CandidateOutcome::Cause)]);
+        let card = why_card(&found, &Terminal::plain(100));
+        assert!(
+            card.contains("renice -n 0 -p PID") && card.contains("0.20 [0.18, 0.22]"),
+            "{card}"
+        );
+        let document: serde_json::Value = serde_json::from_str(&why_json(&found).unwrap()).unwrap();
+        assert_eq!(document["candidates"][0]["outcome"], "cause");
+        assert_eq!(document["outcome"], "causes");
+    }
+}
