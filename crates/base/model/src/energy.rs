@@ -39,6 +39,12 @@ impl fmt::Display for IdlePower {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct NoIdlePower;
 
+/// The number before a unit.
+fn number(text: &str, unit: &str) -> Result<f64, NoIdlePower> {
+    let digits = text.strip_suffix(unit).ok_or(NoIdlePower)?;
+    digits.trim_end().parse().map_err(|_| NoIdlePower)
+}
+
 impl FromStr for IdlePower {
     type Err = NoIdlePower;
 
@@ -47,10 +53,6 @@ impl FromStr for IdlePower {
         let power = parts.next().and_then(|part| part.split_once(" for ")).ok_or(NoIdlePower)?;
         let updates = parts.next().and_then(|part| part.strip_prefix("updates every "));
         let counters = parts.next().and_then(|part| part.strip_prefix(OF)).ok_or(NoIdlePower)?;
-        let number = |text: &str, unit: &str| -> Result<f64, NoIdlePower> {
-            let digits = text.strip_suffix(unit).ok_or(NoIdlePower)?;
-            digits.trim_end().parse().map_err(|_| NoIdlePower)
-        };
         Ok(Self {
             watts: number(power.0, "W")?,
             length_s: number(power.1, "s")?,

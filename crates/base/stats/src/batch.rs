@@ -36,17 +36,18 @@ pub fn iterations_for(elapsed_ns: u64, iterations: u64, target_ns: u64) -> u64 {
     ((target_ns as f64 / per_call).ceil() as u64).max(1)
 }
 
+/// How many calls fit into a time, and at least one: a single call that is longer still makes a batch.
+fn most_within(elapsed_ns: u64, iterations: u64, longest_ns: u64) -> u64 {
+    let per_call = elapsed_ns.max(1) as f64 / iterations.max(1) as f64;
+    ((longest_ns as f64 / per_call).floor() as u64).max(1)
+}
+
 /// The number of calls for all sides of a comparison, each given by its (elapsed_ns, iterations): the largest of the
 /// needs, no more than fit into [`LONGEST_NS`], or into a longer target, on the slowest side. 1 if there is no side.
 pub fn shared_iterations(sides: &[(u64, u64)], target_ns: u64) -> u64 {
     let needs = sides.iter().map(|&(elapsed, count)| iterations_for(elapsed, count, target_ns));
     let longest_ns = LONGEST_NS.max(target_ns);
-    let fitting = |&(elapsed_ns, iterations): &(u64, u64)| {
-        let per_call = elapsed_ns.max(1) as f64 / iterations.max(1) as f64;
-        // A single call that is longer than the cap still makes a batch.
-        ((longest_ns as f64 / per_call).floor() as u64).max(1)
-    };
-    let limit = sides.iter().map(fitting).min();
+    let limit = sides.iter().map(|&(elapsed, count)| most_within(elapsed, count, longest_ns)).min();
     needs.max().unwrap_or(1).min(limit.unwrap_or(1))
 }
 

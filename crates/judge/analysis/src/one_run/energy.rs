@@ -41,6 +41,26 @@ struct InvocationEnergy {
     work: f64,
 }
 
+impl InvocationEnergy {
+    /// Mean power, in watts.
+    fn watts(&self) -> f64 {
+        self.joules / self.seconds
+    }
+
+    /// The energy beyond that of an idle machine, in joules.
+    fn net_joules(&self, idle_w: f64) -> f64 {
+        self.joules - idle_w * self.seconds
+    }
+}
+
+/// The median over invocations, with its interval.
+fn median(values: impl Iterator<Item = f64>, level: f64) -> Result<Estimate, String> {
+    let values: Vec<f64> = values.collect();
+    let processes: Vec<&[f64]> = values.iter().map(std::slice::from_ref).collect();
+    let found = median_of_processes(&processes, level).ok_or("no invocation counts")?;
+    Ok(found.estimate)
+}
+
 fn of_point(
     planned: &PlannedPoint,
     invocations: &[&InvocationRecord],
@@ -55,17 +75,11 @@ fn of_point(
         let amounts = counters.get(&invocation.invocation).map(Vec::as_slice).unwrap_or_default();
         each.push(of_invocation(planned, invocation, amounts, first)?);
     }
-    let median = |values: Vec<f64>| {
-        let processes: Vec<&[f64]> = values.iter().map(std::slice::from_ref).collect();
-        let found = median_of_processes(&processes, level).ok_or("no invocation counts")?;
-        Ok::<Estimate, String>(found.estimate)
-    };
-    let net = |one: &InvocationEnergy| (one.joules - idle_w * one.seconds) / one.work;
     Ok(ResultEnergy {
-        power: median(each.iter().map(|one| one.joules / one.seconds).collect())?,
+        power: median(each.iter().map(InvocationEnergy::watts), level)?,
         idle_w,
-        per_work: median(each.iter().map(|one| one.joules / one.work).collect())?,
-        net_per_work: median(each.iter().map(net).collect())?,
+        per_work: median(each.iter().map(|one| one.joules / one.work), level)?,
+        net_per_work: median(each.iter().map(|one| one.net_joules(idle_w) / one.work), level)?,
         unit: unit(planned),
     })
 }
@@ -82,9 +96,9 @@ fn of_invocation(
     let mut length_ns = 0;
     for counter in &idle.counters {
         let name = format!("powercap.{counter}.energy");
-        let amount = amounts.iter().find(|amount| amount.counter.name == name);
-        let amount =
-            amount.ok_or_else(|| format!("the counter {name} did not move, or was not read"))?;
+        let Some(amount) = amounts.iter().find(|amount| amount.counter.name == name) else {
+            return Err(format!("the counter {name} did not move, or was not read"));
+        };
         joules += amount.amount as f64 * amount.counter.base().0;
         length_ns = length_ns.max(amount.duration_ns);
     }

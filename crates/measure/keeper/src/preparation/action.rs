@@ -131,20 +131,19 @@ fn idle_power(
     length: Duration,
     interrupted: &dyn Fn() -> bool,
 ) -> Result<String, Unchanged> {
-    let unsupported = |why: String| Unchanged::new(why);
-    let mut meter = EnergyMeter::start(root).map_err(unsupported)?;
+    let mut meter = EnergyMeter::start(root).map_err(Unchanged::new)?;
     // To look for updates keeps a CPU busy, so that it comes before the idle time.
-    let update = meter.update_interval(LONGEST_UPDATE_WATCH).map_err(unsupported)?;
-    meter = EnergyMeter::start(root).map_err(unsupported)?;
+    let update = meter.update_interval(LONGEST_UPDATE_WATCH).map_err(Unchanged::new)?;
+    meter = EnergyMeter::start(root).map_err(Unchanged::new)?;
     let begun = Instant::now();
     while let Some(left) = length.checked_sub(begun.elapsed()) {
         if interrupted() {
             return Err(Unchanged::new("interrupted"));
         }
         std::thread::sleep(left.min(STEP));
-        meter.read_uj().map_err(unsupported)?;
+        meter.read_uj().map_err(Unchanged::new)?;
     }
-    let energy_uj = meter.read_uj().map_err(unsupported)?;
+    let energy_uj = meter.read_uj().map_err(Unchanged::new)?;
     let length_s = begun.elapsed().as_secs_f64();
     if energy_uj == 0 {
         return Err(Unchanged::new("the energy counters never move: there is no sensor"));
