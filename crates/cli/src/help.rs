@@ -16,13 +16,13 @@ const SHORT_EXAMPLES_OF_PLUMB: usize = 2;
 const NOT_APPLICABLE: &[(&str, &[&str])] = &[
     // A command has no far end: only network workloads start servers.
     ("exec", &["to", "i_own_this_network"]),
-    ("why", &["to", "i_own_this_network"]),
+    ("why", &["to", "i_own_this_network", "energy"]),
     // Both sides of a row run on this machine, because the classic tool cannot run elsewhere.
     ("crosscheck", &["to", "i_own_this_network"]),
     ("baseline set", &["json"]),
     ("baseline remove", &["json"]),
     ("tune", &["store"]),
-    ("suite new", &["store", "json"]),
+    ("suite new", &["store", "json", "energy"]),
     ("explain", &["store"]),
     ("peer", &["store"]),
     ("plugin check", &["store"]),

@@ -1,7 +1,8 @@
 //! The energy counters of a machine (powercap: RAPL on Intel and AMD, SCMI on Arm), and which of them may be added.
 //!
-//! `/sys/class/powercap` lists a zone and its parts side by side: a package, its cores and its memory, and on some machines
-//! the whole platform (`psys`) that contains the packages. Sums of these would count energy twice.
+//! `/sys/class/powercap` lists a zone and its parts side by side: a package, its cores and its graphics, and on some machines
+//! the whole platform (`psys`) that contains the packages. Sums of these would count energy twice. Memory (`dram`) is listed
+//! below a package, although the counter of the package does not contain it; it is not counted either.
 
 use std::time::{Duration, Instant};
 
@@ -58,7 +59,7 @@ impl EnergyZone {
         // `intel-rapl:0:1` is a part of `intel-rapl:0`.
         whole.retain(|zone| zone.folder.matches(':').count() == 1);
         let (platforms, mut packages): (Vec<Self>, Vec<Self>) =
-            whole.into_iter().partition(|zone| zone.name == PLATFORM);
+            whole.into_iter().partition(|zone| zone.is_platform());
         // `intel-rapl` reads the registers of the CPU, and drivers with longer names read the same counters elsewhere.
         let drivers = packages.iter().map(EnergyZone::driver);
         let driver = drivers.min_by_key(|driver| driver.len()).map(str::to_owned);
@@ -88,6 +89,12 @@ impl EnergyZone {
         } else {
             self.range_uj.saturating_sub(from_uj).saturating_add(to_uj)
         }
+    }
+
+    /// Whether it is the whole platform: `psys`, or `psys-1` on machines with several packages.
+    fn is_platform(&self) -> bool {
+        let rest = self.name.strip_prefix(PLATFORM);
+        rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('-'))
     }
 
     fn driver(&self) -> &str {
@@ -216,6 +223,7 @@ mod tests {
             ("intel-rapl:0:0", "core", "1"),
             ("intel-rapl:1", "package-1", "1"),
             ("intel-rapl:1:0", "core", "1"),
+            ("intel-rapl:2", "psys-1", "1"),
         ];
         assert_eq!(counted(&zones), ["intel-rapl:0-package-0", "intel-rapl:1-package-1"]);
     }

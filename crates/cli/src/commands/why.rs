@@ -37,12 +37,13 @@ use crate::ui::Ui;
   plumb why --json cpu.sieve
   plumb explain cause.cpu-quota                    what a cause is, and how it is removed
 
-plumb looks at the control group, priority, CPUs, frequency, memory, environment and parameters for causes that are \
-possible here. It removes each of them for a few invocations, and measures these in turns with invocations as they are. \
-A cause is one without which the work is more than 5 % faster, with the whole interval beyond that, and again on fresh \
-pairs at 99 %. Everything is restored afterwards. Without root, plumb tries what it can and lists the rest.
+plumb inspects cgroup limits, priority, CPU affinity, frequency settings, huge pages, the environment and workload \
+parameters for suspects. It removes them one at a time, and alternates modified with unmodified runs. A suspect is a \
+cause if removing it makes the work more than 5 % faster (the whole confidence interval), confirmed on fresh pairs at \
+99 %. Everything is restored afterwards. Without root, plumb tests what it can and lists the rest. A search takes at \
+most three minutes unless you set --budget.
 
-The exit code is 0 if plumb found causes, or can say that none of them makes a difference, and 5 if it is undecided.")]
+Exit codes: 0 if plumb found causes, or ruled out all suspects; 5 if it is undecided.")]
 pub struct WhyArgs {
     /// A workload (`memory.copy:method=nt`), or a command as one argument
     #[arg(value_name = "WORKLOAD|COMMAND")]
@@ -63,6 +64,8 @@ pub struct WhyArgs {
 const DEFAULT_BUDGET_NS: u64 = 180_000_000_000;
 /// The share of it for fresh pairs.
 const SHARE_OF_FRESH_PAIRS: f64 = 0.4;
+/// Why something was not tried that could have been.
+const OUT_OF_TIME: &str = "out of time";
 /// In less time nothing is measured.
 const SHORTEST: Duration = Duration::from_secs(2);
 /// Under a quota, a sample covers five of its periods, in nanoseconds. More of them would not fit the time.
@@ -107,13 +110,17 @@ impl SuspectedCause {
 /// Looks for causes, removes them, and confirms those that have an effect.
 fn why(args: &WhyArgs, store: Option<&Path>, ui: &Ui) -> Result<WhyFinding> {
     let mut setup = Setup::start()?;
+    setup.keep_to(&args.execution.prepare);
     let mut subject = subject(&mut setup, args)?;
-    if plumb_machine::cgroup::cpu_quota(&locate::root()).is_some() {
+    let mut candidates = candidates(&mut setup, &subject)?;
+    if candidates.iter().any(|candidate| candidate.finding.way.contains("cpu-quota")) {
         // Within one period of a quota, a process first runs at full speed, and then not at all.
-        subject.sample_ns = subject.sample_ns.max(Some(QUOTA_SAMPLE_NS));
-        subject.sampling = Some(Sampling::Batch { length_ns: QUOTA_SAMPLE_NS });
+        let without = candidates.iter_mut().filter_map(|candidate| candidate.without.as_mut());
+        for point in without.chain([&mut subject]) {
+            point.sample_ns = point.sample_ns.max(Some(QUOTA_SAMPLE_NS));
+            point.sampling = Some(Sampling::Batch { length_ns: QUOTA_SAMPLE_NS });
+        }
     }
-    let candidates = candidates(&mut setup, &subject)?;
     drop(setup);
     let budget_ns = match &args.execution.budget {
         Some(budget) => time_ns(budget)?,
@@ -167,14 +174,13 @@ impl Search<'_> {
         }
         if !self.indices(SuspectedCause::is_cause).is_empty() {
             for index in tried {
-                let why = "a cause was found before".to_owned();
-                self.candidates[index].finding.experiment = CandidateExperiment::NotTried(why);
+                self.candidates[index].finding.experiment = CandidateExperiment::NotNeeded;
             }
             return Ok(());
         }
         if self.rest() < SHORTEST {
             for index in tried {
-                let why = "the time was over".to_owned();
+                let why = OUT_OF_TIME.to_owned();
                 self.candidates[index].finding.experiment = CandidateExperiment::NotTried(why);
             }
             return Ok(());
@@ -199,6 +205,16 @@ impl Search<'_> {
         if likely.is_empty() {
             return Ok(());
         }
+        if self.rest() < SHORTEST {
+            for index in likely {
+                if let CandidateExperiment::Measured { outcome, .. } =
+                    &mut self.candidates[index].finding.experiment
+                {
+                    *outcome = CandidateOutcome::Undecided;
+                }
+            }
+            return Ok(());
+        }
         self.ui.say("confirming on fresh pairs");
         let measured = self.compared(&likely, 1.0, Confidence::NinetyNine)?;
         for (side, &index) in likely.iter().enumerate() {
@@ -208,8 +224,12 @@ impl Search<'_> {
                 outcome: found.map_or(CandidateOutcome::NotConfirmed, CandidateOutcome::after),
             };
         }
-        let together = of_side(&measured.finding, likely.len() + 1);
-        self.together = together.and_then(|found| found.found.ratio.clone());
+        // All were removed together: if one of them is no cause after all, that figure is of something else.
+        let are_confirmed = likely.iter().all(|&index| self.candidates[index].is_cause());
+        if likely.len() > 1 && are_confirmed {
+            let together = of_side(&measured.finding, likely.len() + 1);
+            self.together = together.and_then(|found| found.found.ratio.clone());
+        }
         Ok(())
     }
 
@@ -239,7 +259,10 @@ impl Search<'_> {
         }
         let time = self.rest().mul_f64(share_of_rest);
         let budget_ns = u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
-        let measured = measured(self.args, sides, confidence, budget_ns, self.store, self.ui)?;
+        // Fresh pairs need other random choices, also if the user states the seed.
+        let seed = self.args.execution.seed.map(|seed| u64::from(seed) + self.runs.len() as u64);
+        let limits = RunLimits { confidence, budget_ns, seed };
+        let measured = measured(self.args, sides, &limits, self.store, self.ui)?;
         self.runs.push(measured.record.run);
         Ok(measured)
     }
@@ -379,23 +402,31 @@ fn way_text(way: &Removal) -> String {
     }
 }
 
+/// How one run of a search ends.
+struct RunLimits {
+    confidence: Confidence,
+    budget_ns: u64,
+    /// The seed of its random choices; None: the clock.
+    seed: Option<u64>,
+}
+
 /// Measures sides in turns, each compared with the first, and stores the run.
 fn measured(
     args: &WhyArgs,
     sides: Vec<PlannedPoint>,
-    confidence: Confidence,
-    budget_ns: u64,
+    limits: &RunLimits,
     store: Option<&Path>,
     ui: &Ui,
 ) -> Result<StoredRun> {
     let mut setup = Setup::start()?;
+    setup.keep_to(&args.execution.prepare);
     let all = setup.all_threads();
     let prepare = prepare::wanted(&mut setup.keeper, &args.execution.prepare, None, all)?;
     let Some(metric) = sides[0].description.primary().map(|metric| metric.name.clone()) else {
         return Err(CommandError::usage("the workload has no metric to compare"));
     };
     let goal = Goal::Verdict(VerdictGoal {
-        confidence,
+        confidence: limits.confidence,
         beyond: true,
         ..VerdictGoal::new(&metric, LEAST_EFFECT, VerdictGoal::MOST_PAIRS)
     });
@@ -403,7 +434,8 @@ fn measured(
     let place = if is_command { FilesPlace::Scratch } else { args.target.place() };
     let folders = folders(&mut setup.keeper, &place)?;
     let mut request = PlanRequest::new(sides, goal, prepare);
-    request.budget_ns = Some(budget_ns);
+    request.budget_ns = Some(limits.budget_ns);
+    request.seed = limits.seed;
     let plan = plan(request, &args.execution, &folders.dir)?;
     let job = MeasuringJob {
         lock: !args.execution.no_lock,
@@ -412,9 +444,9 @@ fn measured(
     };
     let measured = execute(setup, job, ui)?;
     // Only the work as it is must succeed: what fails without a suspected cause is reported next to that cause.
-    let fails_as_it_is = measured.finding.failed.iter().any(|failed| failed.point.index == 0);
-    let is_unsupported = measured.record.unsupported.iter().any(|missing| missing.point == 0);
-    if measured.ended.interrupted || fails_as_it_is || is_unsupported {
+    let has_result = measured.finding.results.iter().any(|result| result.point.index == 0);
+    let is_broken = !measured.finding.failed.is_empty() || !measured.record.unsupported.is_empty();
+    if measured.ended.interrupted || (!has_result && is_broken) {
         complete(measured)
     } else {
         Ok(measured)
@@ -423,18 +455,19 @@ fn measured(
 
 /// What the comparison of a side with the first says.
 fn experiment(finding: &RunFinding, side: usize) -> CandidateExperiment {
+    let compared = of_side(finding, side).filter(|found| found.found.ratio.is_some());
+    if let Some(found) = compared {
+        return CandidateExperiment::Measured {
+            ratio: found.found.ratio.clone(),
+            outcome: CandidateOutcome::of(found),
+        };
+    }
     if let Some(failed) = finding.failed.iter().find(|failed| failed.point.index == side) {
         return CandidateExperiment::Failed(failed.why.clone());
     }
-    if let Some(missing) = finding.unsupported.iter().find(|missing| missing.point.index == side) {
-        return CandidateExperiment::NotTried(missing.why.clone());
-    }
-    match of_side(finding, side) {
-        Some(found) => CandidateExperiment::Measured {
-            ratio: found.found.ratio.clone(),
-            outcome: CandidateOutcome::of(found),
-        },
-        None => CandidateExperiment::NotTried("the time was over".to_owned()),
+    match finding.unsupported.iter().find(|missing| missing.point.index == side) {
+        Some(missing) => CandidateExperiment::NotTried(missing.why.clone()),
+        None => CandidateExperiment::NotTried(OUT_OF_TIME.to_owned()),
     }
 }
 

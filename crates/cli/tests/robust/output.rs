@@ -28,6 +28,7 @@ const PRINTING: &[&str] = &[
     "exec -n 2 --no-lock -q true",
     "exec -n 2 --no-lock -q --json true",
     "ab true true --max-pairs 8 --no-lock -q",
+    "why true --budget 3s --no-lock -q",
     "crosscheck process --budget 2s --no-lock -q --prepare none",
     "doctor",
     "doctor --json",

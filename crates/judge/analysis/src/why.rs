@@ -57,6 +57,8 @@ pub struct CandidateFinding {
 /// What came of removing a suspected cause.
 #[derive(Debug, Clone, PartialEq)]
 pub enum CandidateExperiment {
+    /// Another cause was found before.
+    NotNeeded,
     /// plumb could not remove it: why.
     NotTried(String),
     /// Without it, the work fails: why.
@@ -99,13 +101,14 @@ impl CandidateOutcome {
     #[must_use]
     pub fn of(comparison: &PointComparison) -> Self {
         let largest_of_cause = 1.0 / (1.0 + LEAST_EFFECT);
-        let Some(ratio) = &comparison.found.ratio else { return Self::Undecided };
+        let found = &comparison.found;
+        let (Some(ratio), Ok(verdict)) = (&found.ratio, &found.verdict) else {
+            return Self::Undecided;
+        };
         match (ratio.low(), ratio.high()) {
             (Some(low), _) if low > largest_of_cause => Self::NoEffect,
-            (_, Some(high)) if high < largest_of_cause && comparison.found.verdict.is_ok() => {
-                Self::Cause
-            }
-            _ if comparison.found.verdict == Ok(Verdict::Equivalent) => Self::NoEffect,
+            (_, Some(high)) if high < largest_of_cause => Self::Cause,
+            _ if *verdict == Verdict::Equivalent => Self::NoEffect,
             _ => Self::Undecided,
         }
     }
@@ -115,7 +118,8 @@ impl CandidateOutcome {
     pub fn after(fresh: &PointComparison) -> Self {
         match Self::of(fresh) {
             Self::Cause => Self::Cause,
-            Self::NotConfirmed | Self::NoEffect | Self::Undecided => Self::NotConfirmed,
+            Self::NoEffect => Self::NoEffect,
+            Self::NotConfirmed | Self::Undecided => Self::NotConfirmed,
         }
     }
 }
@@ -139,17 +143,15 @@ impl WhyFinding {
         causes
     }
 
-    /// Whether an experiment was too short, or not confirmed.
+    /// Whether an experiment was not possible, too short, or not confirmed.
     #[must_use]
     pub fn is_undecided(&self) -> bool {
-        self.candidates.iter().any(|candidate| {
-            matches!(
-                candidate.experiment,
-                CandidateExperiment::Measured {
-                    outcome: CandidateOutcome::Undecided | CandidateOutcome::NotConfirmed,
-                    ..
-                }
-            )
+        self.candidates.iter().any(|candidate| match &candidate.experiment {
+            CandidateExperiment::NotNeeded => false,
+            CandidateExperiment::NotTried(_) | CandidateExperiment::Failed(_) => true,
+            CandidateExperiment::Measured { outcome, .. } => {
+                matches!(outcome, CandidateOutcome::Undecided | CandidateOutcome::NotConfirmed)
+            }
         })
     }
 }

@@ -6,7 +6,7 @@
 use std::fmt;
 use std::fs::{self, OpenOptions};
 use std::io::{self, Write};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
@@ -111,7 +111,12 @@ impl SystemSetting {
                 rustix::fs::access(path, rustix::fs::Access::WRITE_OK).map_err(io::Error::from)
             }
             Self::Plugin(_) => Ok(()),
-            Self::Unit(_) | Self::Swap(_) | Self::Group(_) | Self::Zram(_) => {
+            Self::Group(folder) => {
+                let parent = Path::new(folder).parent().unwrap_or(Path::new("/"));
+                let path = root.path(&parent.to_string_lossy());
+                rustix::fs::access(path, rustix::fs::Access::WRITE_OK).map_err(io::Error::from)
+            }
+            Self::Unit(_) | Self::Swap(_) | Self::Zram(_) => {
                 match rustix::process::geteuid().is_root() {
                     true => Ok(()),
                     false => Err(io::ErrorKind::PermissionDenied.into()),

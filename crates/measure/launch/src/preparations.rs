@@ -36,6 +36,14 @@ fn group_name() -> String {
     format!("plumb-{}", std::process::id())
 }
 
+/// The limit that a preparation sets by a control group; None if it needs none.
+fn limit_of(root: &Root, preparation: &Preparation) -> Option<GroupLimit> {
+    match resolve(root, preparation) {
+        Ok(Resolved::Spawn(_, option)) => GroupLimit::of(&option, &preparation.value),
+        _ => None,
+    }
+}
+
 /// The preparations of a point alone, as text.
 fn own_preparations(point: &PlannedPoint) -> String {
     let names: Vec<String> = point.preparation.iter().map(Preparation::name).collect();
@@ -97,21 +105,23 @@ impl Preparations {
         if self.groups_of_points.contains_key(&key) {
             return Ok(());
         }
-        // In version 2 all limits of a point share a folder; different points must not.
+        if !point.preparation.iter().any(|own| limit_of(&self.root, own).is_some()) {
+            return Ok(());
+        }
+        // In version 2 all limits of a point share a folder; different points must not. A process is in one group there, so
+        // that the limits of the run belong into it, too; those of the point come last and win.
         let name = format!("{}-{}", group_name(), self.groups_of_points.len());
+        let of_run = self.planned.iter().filter(|planned| planned.slot == PreparationSlot::Run);
         let mut folders = Vec::new();
-        for own in &point.preparation {
-            let Ok(Resolved::Spawn(_, option)) = resolve(&self.root, own) else { continue };
-            let Some(limit) = GroupLimit::of(&option, &own.value) else { continue };
+        for own in of_run.chain(&point.preparation) {
+            let Some(limit) = limit_of(&self.root, own) else { continue };
             match make_group(&self.root, keeper, &name, &limit) {
                 Ok(folder) if folders.contains(&folder) => {}
                 Ok(folder) => folders.push(folder),
                 Err(unusable) => drop(skipped(own, unusable)?),
             }
         }
-        if !folders.is_empty() {
-            self.groups_of_points.insert(key, folders);
-        }
+        self.groups_of_points.insert(key, folders);
         Ok(())
     }
 

@@ -56,9 +56,10 @@ pub struct CandidatePart {
     pub evidence: String,
     /// How it was removed, as `--set` takes it, or `parameter=value`; empty if it was not.
     pub way: String,
-    /// `cause`, `not-confirmed`, `no-effect`, `undecided`, `failed` or `not-tried`.
+    /// `cause`, `not-confirmed`, `no-effect`, `undecided`, `failed`, `not-tried`, or `not-needed` because another cause was
+    /// found before.
     #[cfg_attr(test, schemars(extend("enum" =
-        ["cause", "not-confirmed", "no-effect", "undecided", "failed", "not-tried"])))]
+        ["cause", "not-confirmed", "no-effect", "undecided", "failed", "not-tried", "not-needed"])))]
     pub outcome: &'static str,
     /// Why it was not tried, or why the work failed without it.
     pub why: Option<String>,
@@ -101,6 +102,7 @@ fn outcome(finding: &WhyFinding) -> &'static str {
 
 fn candidate_part(candidate: &CandidateFinding) -> CandidatePart {
     let (outcome, why, ratio) = match &candidate.experiment {
+        CandidateExperiment::NotNeeded => ("not-needed", None, None),
         CandidateExperiment::NotTried(why) => ("not-tried", Some(why.clone()), None),
         CandidateExperiment::Failed(why) => ("failed", Some(why.clone()), None),
         CandidateExperiment::Measured { ratio, outcome } => (outcome.word(), None, ratio.as_ref()),
@@ -147,51 +149,56 @@ pub fn why_card(finding: &WhyFinding, terminal: &Terminal) -> String {
 
 /// The answer, a sentence a line.
 fn answer(finding: &WhyFinding) -> Vec<String> {
-    let least = percent(LEAST_EFFECT);
     let causes = finding.causes();
-    let mut lines = Vec::new();
     match causes.as_slice() {
-        [] => {}
-        [(cause, ratio)] => lines.push(format!(
-            "It is slow because of {}: without it, it costs {}× as much.",
+        [] => without_cause(finding),
+        [(cause, ratio)] => vec![format!(
+            "Cause: {}. Without it, the work takes {}× as long.",
             cause.summary,
             shown(ratio, "")
-        )),
-        [(first, _), ..] => {
+        )],
+        [_, _, ..] => {
             let parts: Vec<String> = causes
                 .iter()
                 .map(|(cause, ratio)| format!("{} ({}×)", cause.summary, shown(ratio, "")))
                 .collect();
-            lines.push(format!("It is slow for several reasons: {}.", parts.join("; ")));
-            match &finding.together {
-                Some(all) => lines
-                    .push(format!("Without all of them, it costs {}× as much.", shown(all, ""))),
-                None => lines.push(format!("The largest effect has {}.", first.summary)),
-            }
+            let all = finding.together.as_ref().map(|all| {
+                format!("Without all of them, the work takes {}× as long.", shown(all, ""))
+            });
+            let first = format!("Causes, and the time without each: {}.", parts.join("; "));
+            std::iter::once(first).chain(all).collect()
         }
     }
-    if causes.is_empty() {
-        lines.push(match (finding.candidates.is_empty(), finding.is_undecided()) {
-            (true, _) => "plumb found nothing suspicious that it could remove: this may be what the machine gives."
+}
+
+/// Why no cause is named.
+fn without_cause(finding: &WhyFinding) -> Vec<String> {
+    let least = percent(LEAST_EFFECT);
+    let suspected = finding.candidates.len();
+    let not_tried = finding.candidates.iter().filter(|candidate| was_not_tried(candidate)).count();
+    if suspected == 0 {
+        return vec![
+            "Nothing that plumb can remove looks suspicious: this may be as fast as the machine gets."
                 .to_owned(),
-            (false, true) => format!(
-                "Undecided after {}: the time was too short to find an effect of {least}, or fresh pairs did not confirm it. --budget {:.0}s gives it three times as long.",
-                length(finding.budget_s),
-                3.0 * finding.budget_s
-            ),
-            (false, false) => format!(
-                "No cause that plumb can remove: nothing below makes it faster by more than {least}."
-            ),
-        });
+        ];
     }
-    let skipped = finding.candidates.iter().filter(|candidate| was_not_tried(candidate)).count();
-    if skipped > 0 && causes.is_empty() {
-        lines.push(format!(
-            "{skipped} of {} suspected causes could not be tried.",
-            finding.candidates.len()
-        ));
+    if not_tried == suspected {
+        return vec![format!(
+            "Undecided: none of the {suspected} suspected causes could be tested."
+        )];
     }
-    lines
+    let first = if finding.is_undecided() {
+        format!(
+            "Undecided after {}: too little time to find an effect of {least}, a cause that could not be tested, or one that fresh pairs did not confirm. --budget {:.0}s gives it three times as long.",
+            length(finding.budget_s),
+            3.0 * finding.budget_s
+        )
+    } else {
+        format!("No cause found: removing any of these gains less than {least}.")
+    };
+    let rest = (not_tried > 0)
+        .then(|| format!("{not_tried} of {suspected} suspected causes could not be tested."));
+    std::iter::once(first).chain(rest).collect()
 }
 
 fn was_not_tried(candidate: &CandidateFinding) -> bool {
@@ -211,6 +218,9 @@ fn table(finding: &WhyFinding) -> Table {
     ]);
     for candidate in &finding.candidates {
         let (ratio, outcome) = match &candidate.experiment {
+            CandidateExperiment::NotNeeded => {
+                ("–".to_owned(), "skipped: a cause was already found".to_owned())
+            }
             CandidateExperiment::NotTried(why) => ("–".to_owned(), format!("not tried: {why}")),
             CandidateExperiment::Failed(why) => ("–".to_owned(), format!("fails: {why}")),
             CandidateExperiment::Measured { ratio, outcome } => (
@@ -297,20 +307,28 @@ mod tests {
         assert_eq!(outcome(&one), "causes");
         assert_eq!(
             answer(&one),
-            ["It is slow because of its quota: without it, it costs 0.20 [0.18, 0.22]× as much."]
+            ["Cause: its quota. Without it, the work takes 0.20 [0.18, 0.22]× as long."]
         );
         let two = finding(vec![
             measured("nice", 0.5, CandidateOutcome::Cause),
             measured("quota", 0.2, CandidateOutcome::Cause),
         ]);
-        assert!(answer(&two)[0].starts_with("It is slow for several reasons: its quota (0.2"));
+        assert!(answer(&two)[0].starts_with("Causes, and the time without each: its quota (0.2"));
         let none = finding(vec![measured("pages", 0.99, CandidateOutcome::NoEffect)]);
-        assert!(answer(&none)[0].starts_with("No cause that plumb can remove"));
+        assert!(answer(&none)[0].starts_with("No cause found"));
         let unknown = finding(vec![measured("pages", 0.9, CandidateOutcome::Undecided)]);
         assert_eq!(outcome(&unknown), "undecided");
-        assert!(answer(&finding(Vec::new()))[0].starts_with("plumb found nothing suspicious"));
+        assert!(
+            answer(&finding(Vec::new()))[0]
+                .starts_with("Nothing that plumb can remove looks suspicious")
+        );
         let tried = candidate("tracer", CandidateExperiment::NotTried("plumb has no way".into()));
-        assert_eq!(answer(&finding(vec![tried]))[1], "1 of 1 suspected causes could not be tried.");
+        let untried = finding(vec![tried]);
+        assert_eq!(outcome(&untried), "undecided");
+        assert_eq!(
+            answer(&untried),
+            ["Undecided: none of the 1 suspected causes could be tested."]
+        );
     }
 
     #[test]

@@ -3,6 +3,7 @@
 
 use plumb_model::{
     CounterAmount, ENERGY_KNOB, IdlePower, InvocationRecord, MetricSource, PlannedPoint, RunRecord,
+    SampleIs,
 };
 use plumb_stats::describe::mean_of;
 
@@ -71,9 +72,16 @@ fn of_point(
     let first = idle.first().ok_or("the idle power was not measured")?;
     let idle_w = mean_of(&idle.iter().map(|idle| idle.watts).collect::<Vec<_>>());
     let mut each = Vec::new();
+    let mut refused = "no invocation counts".to_owned();
     for invocation in invocations {
         let amounts = counters.get(&invocation.invocation).map(Vec::as_slice).unwrap_or_default();
-        each.push(of_invocation(planned, invocation, amounts, first)?);
+        match of_invocation(planned, invocation, amounts, first) {
+            Ok(energy) => each.push(energy),
+            Err(why) => refused = why,
+        }
+    }
+    if each.is_empty() {
+        return Err(refused);
     }
     Ok(ResultEnergy {
         power: median(each.iter().map(InvocationEnergy::watts), level)?,
@@ -105,10 +113,13 @@ fn of_invocation(
     let seconds = length_ns as f64 / NS_PER_S;
     let updates = seconds / idle.update_s;
     if updates < FEWEST_UPDATES {
+        let enough_ms = (2.0 * FEWEST_UPDATES * idle.update_s * 1e3).ceil();
+        let fix = match planned.description.sample_is {
+            SampleIs::Process => "the command is too short".to_owned(),
+            SampleIs::Iteration => format!("use --invocation-time {enough_ms}ms"),
+        };
         return Err(format!(
-            "the counters were updated {updates:.1} times in an invocation, {FEWEST_UPDATES} are needed: use \
-             --invocation-time {:.1}s",
-            2.0 * FEWEST_UPDATES * idle.update_s
+            "the counters were updated {updates:.1} times in an invocation, {FEWEST_UPDATES} are needed: {fix}"
         ));
     }
     let metric = planned.description.metrics.first();

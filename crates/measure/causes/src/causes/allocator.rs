@@ -6,7 +6,7 @@ use crate::causes::loader::without_variables;
 /// Variables of malloc.
 pub const CAUSE: Cause = Cause {
     name: "allocator",
-    summary: "variables of the memory allocator",
+    summary: "environment variables of the memory allocator",
     manual: include_str!("allocator.md"),
     suspect,
 };

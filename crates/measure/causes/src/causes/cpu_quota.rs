@@ -15,24 +15,24 @@ pub const CAUSE: Cause = Cause {
 
 fn suspect(suspect: &Suspect<'_>) -> Option<Suspicion> {
     let quota = cgroup::cpu_quota(suspect.root)?;
-    let (cpus, way) = own_group(suspect.root)?;
+    let (cpus, ways) = own_group(suspect.root)?;
     if quota >= f64::from(cpus) {
         return None;
     }
     let throttled = cgroup::throttled(suspect.root).filter(|&times| times > 0);
     let times =
-        throttled.map_or_else(String::new, |times| format!(", and was stopped {times} times"));
+        throttled.map_or_else(String::new, |times| format!(", and was throttled {times} times"));
     Some(Suspicion {
         evidence: format!(
             "plumb's control group may use {:.0} % of one CPU, the machine has {cpus} CPUs{times}",
             100.0 * quota
         ),
         is_common: false,
-        ways: vec![way],
+        ways,
         remedy: Remedy {
-            text: "raise the quota of the container or service".to_owned(),
-            command: "docker update --cpus N …, or systemctl set-property UNIT CPUQuota=…"
+            text: "raise the quota of the service, container (docker update --cpus) or pod (limits.cpu)"
                 .to_owned(),
+            command: "systemctl set-property UNIT CPUQuota=".to_owned(),
         },
     })
 }

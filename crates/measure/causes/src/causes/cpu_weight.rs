@@ -19,7 +19,7 @@ const DEFAULT_SHARES: u64 = 1024;
 
 fn suspect(suspect: &Suspect<'_>) -> Option<Suspicion> {
     let root = suspect.root;
-    let (cpus, way) = own_group(root)?;
+    let (cpus, ways) = own_group(root)?;
     // A group of its own removes both; the quota is then the likelier one.
     if cgroup::cpu_quota(root).is_some_and(|quota| quota < f64::from(cpus)) {
         return None;
@@ -34,7 +34,7 @@ fn suspect(suspect: &Suspect<'_>) -> Option<Suspicion> {
     Some(Suspicion {
         evidence,
         is_common: false,
-        ways: vec![way],
+        ways,
         remedy: Remedy {
             text: "raise the weight of the container or service, or lower that of its neighbours"
                 .into(),
@@ -43,10 +43,22 @@ fn suspect(suspect: &Suspect<'_>) -> Option<Suspicion> {
     })
 }
 
-/// The number of CPUs that are online, and how to put the workload into a control group without limits.
-pub(super) fn own_group(root: &Root) -> Option<(u32, Removal)> {
+/// The number of CPUs that are online, and how to put the workload into a control group without limits; no way if the
+/// highest group that is visible here is limited, too: a new one would be below it.
+pub(super) fn own_group(root: &Root) -> Option<(u32, Vec<Removal>)> {
     let cpus = online(&root.text("/sys/devices/system/cpu/online")?)?;
-    Some((cpus, Removal::Knobs(vec![format!("cpu-quota={}%", 100 * cpus)])))
+    let removal = Removal::Knobs(vec![format!("cpu-quota={}%", 100 * cpus)]);
+    Some((cpus, if is_limited_outside(root) { Vec::new() } else { vec![removal] }))
+}
+
+/// Whether a container has its quota from outside: real top groups have no such file, or no limit in it.
+fn is_limited_outside(root: &Root) -> bool {
+    let two = root.text("/sys/fs/cgroup/cpu.max").is_some_and(|quota| !quota.starts_with("max"));
+    let one = ["cpu", "cpu,cpuacct"];
+    two || one.iter().any(|mount| {
+        // -1 is no quota, and no number that is read here.
+        root.number(&format!("/sys/fs/cgroup/{mount}/cpu.cfs_quota_us")).is_some()
+    })
 }
 
 /// The lowest value of a file in the control group of plumb and in those above it.

@@ -5,7 +5,7 @@ use crate::cause::{Cause, Remedy, Removal, Suspect, Suspicion};
 /// Transparent huge pages are not used everywhere.
 pub const CAUSE: Cause = Cause {
     name: "huge-pages",
-    summary: "memory in small pages",
+    summary: "memory in 4 KiB pages",
     manual: include_str!("huge_pages.md"),
     suspect,
 };

@@ -5,7 +5,7 @@ use crate::cause::{Cause, Remedy, Removal, Suspect, Suspicion};
 /// Variables of the dynamic loader.
 pub const CAUSE: Cause = Cause {
     name: "loader",
-    summary: "variables of the dynamic loader",
+    summary: "environment variables of the dynamic loader",
     manual: include_str!("loader.md"),
     suspect,
 };

@@ -6,7 +6,7 @@ use crate::causes::loader::without_variables;
 /// Variables of Python, Java, Node.js, Perl, Ruby and Go.
 pub const CAUSE: Cause = Cause {
     name: "runtime",
-    summary: "variables of its language runtime",
+    summary: "environment variables of its language runtime",
     manual: include_str!("runtime.md"),
     suspect,
 };

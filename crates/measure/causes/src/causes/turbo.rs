@@ -12,15 +12,19 @@ pub const CAUSE: Cause = Cause {
 
 fn suspect(suspect: &Suspect<'_>) -> Option<Suspicion> {
     let cpu = "/sys/devices/system/cpu";
-    let no_turbo = suspect.root.number(&format!("{cpu}/intel_pstate/no_turbo")) == Some(1);
-    let no_boost = suspect.root.number(&format!("{cpu}/cpufreq/boost")) == Some(0);
-    (no_turbo || no_boost).then(|| Suspicion {
+    let no_turbo = format!("{cpu}/intel_pstate/no_turbo");
+    let boost = format!("{cpu}/cpufreq/boost");
+    let command = if suspect.root.number(&no_turbo) == Some(1) {
+        format!("echo 0 > {no_turbo}")
+    } else if suspect.root.number(&boost) == Some(0) {
+        format!("echo 1 > {boost}")
+    } else {
+        return None;
+    };
+    Some(Suspicion {
         evidence: "turbo frequencies are switched off".to_owned(),
         is_common: false,
         ways: vec![Removal::Knobs(vec!["turbo=on".to_owned()])],
-        remedy: Remedy {
-            text: "switch turbo on".to_owned(),
-            command: "echo 0 > /sys/devices/system/cpu/intel_pstate/no_turbo, or echo 1 > /sys/devices/system/cpu/cpufreq/boost".to_owned(),
-        },
+        remedy: Remedy { text: "switch turbo on".to_owned(), command },
     })
 }
