@@ -32,6 +32,10 @@ const NOT_APPLICABLE: &[(&str, &[&str])] = &[
     ("man", &["store", "json"]),
 ];
 
+/// Options that a command inherits and that mean something else there: the command, the option, and its help.
+const OTHER_MEANING: &[(&str, &str, &str)] =
+    &[("why", "budget", "Limit the time of the whole search [default: 3m]")];
+
 /// The command line with short help, and without options that do not apply.
 pub fn complete(command: Command) -> Command {
     let commands: Vec<Command> = command.get_subcommands().cloned().collect();
@@ -46,8 +50,17 @@ fn of_command(command: Command, words: &str) -> Command {
     let below: Vec<String> =
         command.get_subcommands().map(|command| command.get_name().to_owned()).collect();
     let own = hiding(with_short_help(command, &format!("plumb {words}")), not_applicable(words));
+    let own = with_other_meaning(own, words);
     below.iter().fold(own, |command, name| {
         command.mut_subcommand(name, |below| of_command(below, &format!("{words} {name}")))
+    })
+}
+
+/// The command with its own help for options that it inherits with another meaning.
+fn with_other_meaning(command: Command, words: &str) -> Command {
+    let of_command = OTHER_MEANING.iter().filter(|(name, ..)| *name == words);
+    of_command.fold(command, |command, &(_, option, help)| {
+        command.mut_arg(option, |argument| argument.help(help).long_help(help))
     })
 }
 

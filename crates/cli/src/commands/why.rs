@@ -190,8 +190,9 @@ impl Search<'_> {
             self.ui.say(&format!("suspected: {cause} ({evidence})"));
         }
         let measured = self.compared(&tried, 1.0 - SHARE_OF_FRESH_PAIRS, Confidence::NinetyFive)?;
-        let primary = measured.finding.results.iter().find(|result| result.primary);
-        self.result = primary.map(Finding::shown);
+        let results = &measured.finding.results;
+        let as_it_is = results.iter().find(|result| result.primary && result.point.index == 0);
+        self.result = as_it_is.map(Finding::shown);
         for (side, &index) in tried.iter().enumerate() {
             let experiment = experiment(&measured.finding, side + 1);
             self.candidates[index].finding.experiment = experiment;

@@ -143,16 +143,38 @@ impl WhyFinding {
         causes
     }
 
-    /// Whether an experiment was not possible, too short, or not confirmed.
+    /// Whether a candidate was not tested, or an experiment settled nothing.
     #[must_use]
     pub fn is_undecided(&self) -> bool {
-        self.candidates.iter().any(|candidate| match &candidate.experiment {
-            CandidateExperiment::NotNeeded => false,
-            CandidateExperiment::NotTried(_) | CandidateExperiment::Failed(_) => true,
-            CandidateExperiment::Measured { outcome, .. } => {
-                matches!(outcome, CandidateOutcome::Undecided | CandidateOutcome::NotConfirmed)
-            }
+        self.untested() > 0 || self.is_unsettled()
+    }
+
+    /// Whether an experiment was too short, or fresh pairs did not confirm it: more time may help.
+    #[must_use]
+    pub fn is_unsettled(&self) -> bool {
+        self.candidates.iter().any(|candidate| {
+            matches!(
+                candidate.experiment,
+                CandidateExperiment::Measured {
+                    outcome: CandidateOutcome::Undecided | CandidateOutcome::NotConfirmed,
+                    ..
+                }
+            )
         })
+    }
+
+    /// How many candidates could not be tested.
+    #[must_use]
+    pub fn untested(&self) -> usize {
+        let experiments = self.candidates.iter().map(|candidate| &candidate.experiment);
+        experiments
+            .filter(|experiment| {
+                matches!(
+                    experiment,
+                    CandidateExperiment::NotTried(_) | CandidateExperiment::Failed(_)
+                )
+            })
+            .count()
     }
 }
 

@@ -118,7 +118,10 @@ impl Preparations {
             match make_group(&self.root, keeper, &name, &limit) {
                 Ok(folder) if folders.contains(&folder) => {}
                 Ok(folder) => folders.push(folder),
-                Err(unusable) => drop(skipped(own, unusable)?),
+                // Optional ones are left out, as for the run.
+                Err(unusable) => {
+                    skipped(own, unusable)?;
+                }
             }
         }
         self.groups_of_points.insert(key, folders);
@@ -395,7 +398,9 @@ pub fn may_have(root: &Root, preparation: &Preparation) -> Result<(), String> {
             let (folder, _) = control_group(root, &group_name(), &limit)?;
             SystemSetting::Group(folder).may_be_written(root)?;
         }
-        probe(preparation, option).map(|_| ())
+        // When it would be made is no part of its name for people.
+        let named = Preparation { slot: PreparationSlot::Run, ..preparation.clone() };
+        probe(&named, option).map(|_| ())
     });
     tried.map_err(|unusable| match unusable {
         Unusable::Usage(why) => why,

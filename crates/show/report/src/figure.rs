@@ -11,6 +11,12 @@ pub fn figure(estimate: &Estimate, unit: &str) -> Figure {
     Figure::new(estimate.value, interval, unit)
 }
 
+/// An estimate with its interval in brackets if it has one: the reason for a missing one stands elsewhere.
+pub(crate) fn in_brackets(estimate: &Estimate, unit: &str) -> String {
+    let shown = figure(estimate, unit);
+    if shown.interval.is_ok() { shown.to_string() } else { shown.quantity() }
+}
+
 /// The estimate of one arm of a comparison, in one unit with those of all arms.
 #[must_use]
 pub(crate) fn figure_of_arm(arm: &Arm, all: &[Option<Arm>], unit: &str) -> Figure {

@@ -1,13 +1,13 @@
 //! Why something is slow: text and document.
 
 use plumb_analysis::{
-    CandidateExperiment, CandidateFinding, CandidateOutcome, Estimate, LEAST_EFFECT, WhyFinding,
+    CandidateExperiment, CandidateFinding, CandidateOutcome, LEAST_EFFECT, WhyFinding,
 };
 use plumb_text::{Style, Table, TableColumn, Terminal, TextLine};
 use plumb_units::{length, percent};
 use serde::Serialize;
 
-use crate::figure::figure;
+use crate::figure::in_brackets;
 use crate::json_parts::estimate::{EstimatePart, estimate};
 use crate::json_parts::text::pretty;
 
@@ -126,7 +126,7 @@ pub fn why_card(finding: &WhyFinding, terminal: &Terminal) -> String {
     let title = format!("why {}", finding.subject);
     out.push_str(&terminal.lines(0, &TextLine::new(Style::Heading, &title)));
     if let Some(result) = &finding.result {
-        let text = format!("now: {} {}", finding.metric, shown(result, &finding.unit));
+        let text = format!("now: {} {}", finding.metric, in_brackets(result, &finding.unit));
         out.push_str(&terminal.lines(0, &TextLine::new(Style::Plain, &text)));
     }
     for sentence in answer(finding) {
@@ -155,15 +155,15 @@ fn answer(finding: &WhyFinding) -> Vec<String> {
         [(cause, ratio)] => vec![format!(
             "Cause: {}. Without it, the work takes {}× as long.",
             cause.summary,
-            shown(ratio, "")
+            in_brackets(ratio, "")
         )],
         [_, _, ..] => {
             let parts: Vec<String> = causes
                 .iter()
-                .map(|(cause, ratio)| format!("{} ({}×)", cause.summary, shown(ratio, "")))
+                .map(|(cause, ratio)| format!("{} ({}×)", cause.summary, in_brackets(ratio, "")))
                 .collect();
             let all = finding.together.as_ref().map(|all| {
-                format!("Without all of them, the work takes {}× as long.", shown(all, ""))
+                format!("Without all of them, the work takes {}× as long.", in_brackets(all, ""))
             });
             let first = format!("Causes, and the time without each: {}.", parts.join("; "));
             std::iter::once(first).chain(all).collect()
@@ -175,37 +175,30 @@ fn answer(finding: &WhyFinding) -> Vec<String> {
 fn without_cause(finding: &WhyFinding) -> Vec<String> {
     let least = percent(LEAST_EFFECT);
     let suspected = finding.candidates.len();
-    let not_tried = finding.candidates.iter().filter(|candidate| was_not_tried(candidate)).count();
+    let untested = finding.untested();
     if suspected == 0 {
         return vec![
             "Nothing that plumb can remove looks suspicious: this may be as fast as the machine gets."
                 .to_owned(),
         ];
     }
-    if not_tried == suspected {
+    if untested == suspected {
         return vec![format!(
             "Undecided: none of the {suspected} suspected causes could be tested."
         )];
     }
-    let first = if finding.is_undecided() {
+    let first = if finding.is_unsettled() {
         format!(
-            "Undecided after {}: too little time to find an effect of {least}, a cause that could not be tested, or one that fresh pairs did not confirm. --budget {:.0}s gives it three times as long.",
+            "Undecided after {}: too little time to find an effect of {least}, or fresh pairs did not confirm it. --budget {:.0}s gives it three times as long.",
             length(finding.budget_s),
             3.0 * finding.budget_s
         )
     } else {
-        format!("No cause found: removing any of these gains less than {least}.")
+        format!("No cause found: removing any that could be tested gains less than {least}.")
     };
-    let rest = (not_tried > 0)
-        .then(|| format!("{not_tried} of {suspected} suspected causes could not be tested."));
+    let rest = (untested > 0)
+        .then(|| format!("{untested} of {suspected} suspected causes could not be tested."));
     std::iter::once(first).chain(rest).collect()
-}
-
-fn was_not_tried(candidate: &CandidateFinding) -> bool {
-    matches!(
-        candidate.experiment,
-        CandidateExperiment::NotTried(_) | CandidateExperiment::Failed(_)
-    )
 }
 
 fn table(finding: &WhyFinding) -> Table {
@@ -224,7 +217,7 @@ fn table(finding: &WhyFinding) -> Table {
             CandidateExperiment::NotTried(why) => ("–".to_owned(), format!("not tried: {why}")),
             CandidateExperiment::Failed(why) => ("–".to_owned(), format!("fails: {why}")),
             CandidateExperiment::Measured { ratio, outcome } => (
-                ratio.as_ref().map_or_else(|| "–".to_owned(), |ratio| shown(ratio, "")),
+                ratio.as_ref().map_or_else(|| "–".to_owned(), |ratio| in_brackets(ratio, "")),
                 words(*outcome).to_owned(),
             ),
         };
@@ -247,12 +240,6 @@ fn words(outcome: CandidateOutcome) -> &'static str {
         CandidateOutcome::NoEffect => "no effect",
         CandidateOutcome::Undecided => "undecided",
     }
-}
-
-/// An estimate with its interval if it has one.
-fn shown(estimate: &Estimate, unit: &str) -> String {
-    let figure = figure(estimate, unit);
-    if figure.interval.is_ok() { figure.to_string() } else { figure.quantity() }
 }
 
 #[cfg(test)]

@@ -35,8 +35,8 @@ fn suspect(suspect: &Suspect<'_>) -> Option<Suspicion> {
 
 /// Whether the cpuset of plumb's control group has fewer CPUs than these.
 fn has_narrow_cpuset(suspect: &Suspect<'_>, online_cpus: u32) -> bool {
-    let own = suspect.root.text("/proc/self/cpuset").unwrap_or_default();
-    let own = own.trim_end_matches('/');
+    let path = suspect.root.text("/proc/self/cpuset").unwrap_or_default();
+    let own = path.trim_end_matches('/');
     let files = [
         format!("/sys/fs/cgroup{own}/cpuset.cpus.effective"),
         format!("/sys/fs/cgroup/cpuset{own}/cpuset.effective_cpus"),

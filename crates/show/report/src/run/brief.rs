@@ -45,7 +45,7 @@ pub fn brief_scorecard(view: &View, terminal: &Terminal, closing: &NextSteps) ->
     let terminal = Terminal { width: terminal.width.max(NARROWEST), ..*terminal };
     let mut answers = [
         results(view, &terminal)
-            + &implementations(view, &terminal)
+            + &main_implementations(view, &terminal)
             + &curves(view, &terminal)
             + &missing(view, &terminal),
         verdicts(view, &terminal),
@@ -90,6 +90,16 @@ fn header(view: &View, terminal: &Terminal) -> String {
         out.push_str(&terminal.lines(0, &line));
     }
     out + &one_line(Style::Plain, &header.when, terminal)
+}
+
+/// The tables of implementations, if the run is about them: among many other results they would not fit one screen.
+fn main_implementations(view: &View, terminal: &Terminal) -> String {
+    let compared: usize = view.implementations.iter().map(|table| table.rows.len()).sum();
+    if is_crowded(view) && 2 * compared < view.rows.len() {
+        String::new()
+    } else {
+        implementations(view, terminal)
+    }
 }
 
 /// A table of implementations says how they compare, unless the run is about a verdict.

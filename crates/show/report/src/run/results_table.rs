@@ -6,7 +6,7 @@ use plumb_text::sparkline::histogram;
 use plumb_text::{IntervalScale, Style, Table, TableColumn, Terminal, TextLine};
 use plumb_units::{Figure, SHARE, length, percent, quantity, whole_percent};
 
-use crate::figure::figure;
+use crate::figure::{figure, in_brackets};
 use crate::run::burst::burst_text;
 use crate::run::view::{ResultRow, View, baseline_text};
 
@@ -512,12 +512,6 @@ pub fn energy_text(finding: &Finding) -> Option<String> {
         in_brackets(&energy.per_work, &energy.unit),
         in_brackets(&energy.net_per_work, &energy.unit)
     ))
-}
-
-/// An estimate with its interval if it has one.
-fn in_brackets(estimate: &Estimate, unit: &str) -> String {
-    let shown = figure(estimate, unit);
-    if shown.interval.is_ok() { shown.to_string() } else { shown.quantity() }
 }
 
 /// The share of one CPU during the metric's part of a sample: `used 12 % of one CPU`.

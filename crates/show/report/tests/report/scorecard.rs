@@ -4,7 +4,9 @@ use insta::assert_snapshot;
 use plumb_analysis::testing::{Builder, COPY, Spec};
 use plumb_analysis::{Estimate, RunFinding, summarise, testing};
 use plumb_model::{Flag, FlagKind, RunRecord, RunStatus};
-use plumb_report::run::{best_quarter_text, both_intervals};
+use plumb_report::run::{
+    ImplementationRow, ImplementationTable, best_quarter_text, both_intervals,
+};
 use plumb_report::{
     FlagWeight, NextSteps, View, brief_scorecard, document, in_words, markdown, scorecard,
 };
@@ -406,6 +408,29 @@ fn what_a_long_command_does_stands_below_it() {
         "{long}\n    estimated time to reach ±3 % at all points\nplumb show last  the same\n"
     );
     assert!(shown.ends_with(&end), "{shown}");
+}
+
+#[test]
+fn a_table_of_implementations_is_brief_only_if_the_run_is_about_them() {
+    let finding = summarise(&testing::first_look());
+    let mut view = View::new(&finding);
+    let row = |value: &str| ImplementationRow { value: value.to_owned(), ..Default::default() };
+    view.implementations = vec![ImplementationTable {
+        title: "CPU time of 10 loops of language.sieve".to_owned(),
+        parameter: "language".to_owned(),
+        first: "c".to_owned(),
+        unit: "ms".to_owned(),
+        rows: ["c", "node", "python"].map(row).to_vec(),
+        note: String::new(),
+    }];
+    let terminal = Terminal::plain(100);
+    let card = brief_scorecard(&view, &terminal, &closing());
+    assert!(!card.contains("CPU time of 10 loops"), "{card}");
+    assert!(card.lines().count() <= 45, "{card}");
+    assert!(scorecard(&view, &terminal, &closing()).contains("CPU time of 10 loops"));
+    // A run of languages has little else.
+    view.implementations[0].rows = vec![row("c"); view.rows.len()];
+    assert!(brief_scorecard(&view, &terminal, &closing()).contains("CPU time of 10 loops"));
 }
 
 fn brief(finding: &RunFinding, width: usize) -> String {
