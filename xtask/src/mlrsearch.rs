@@ -20,7 +20,7 @@ const LOADS: Loads = Loads { least: 9001.0, most: 1e7 };
 const AGREE: f64 = 0.99;
 
 /// The reference implementation, running.
-struct Reference {
+struct MlrSearchReference {
     child: Child,
     input: ChildStdin,
     output: BufReader<ChildStdout>,
@@ -43,7 +43,7 @@ pub fn python() -> Result<PathBuf, String> {
     Err(format!("{} is not there; try: bash scripts/install-test-needs", python.display()))
 }
 
-impl Reference {
+impl MlrSearchReference {
     fn start() -> Result<Self, String> {
         let python = python()?;
         let script = root().join("xtask/src/mlrsearch.py");
@@ -100,7 +100,7 @@ impl Reference {
     }
 }
 
-impl Drop for Reference {
+impl Drop for MlrSearchReference {
     fn drop(&mut self) {
         // It may have ended by itself.
         _ = self.child.kill();
@@ -123,7 +123,7 @@ fn goal(seed: u64) -> LoadGoal {
 /// # Errors
 /// When MLRsearch is not installed or breaks off.
 pub fn compare(systems: u64, report: &mut dyn FnMut(ValidationRow)) -> Result<(), String> {
-    let mut reference = Reference::start()?;
+    let mut reference = MlrSearchReference::start()?;
     for shape in Collapse::ALL {
         let trials = systems.div_ceil(Collapse::ALL.len() as u64);
         let mut hits = 0;

@@ -10,7 +10,7 @@ use clap::{Arg, ArgAction, ArgMatches, Command};
 /// Examples in `-h`; `--help` has all of them.
 const SHORT_EXAMPLES: usize = 3;
 /// The same in the help of plumb itself, whose list of commands is long.
-const SHORT_EXAMPLES_OF_PLUMB: usize = 2;
+const SHORT_EXAMPLES_OF_PLUMB: usize = 1;
 
 /// A command as people type it, without `plumb`, and the options that it inherits and has no use for.
 const NOT_APPLICABLE: &[(&str, &[&str])] = &[

@@ -214,6 +214,118 @@ fn is_committed(page: &str, text: &str) {
     assert!(committed == text, "docs/{page} is stale: {mend}");
 }
 
+const REFERENCES: &str = "\
+# References
+
+Generated from the code; a test compares.
+
+A reference has figures of other machines. plumb ships those that the pages behind its workloads printed, as printed and
+recomputed, each with the workload that may be compared with it or the reason why none can. You can make others of your
+own machines.
+
+    plumb reference list
+    plumb compare reference:linode-360-2010 last
+    plumb run bonnie --expect reference:linode-360-2010
+
+Such a comparison has no verdict (`uncalibrated`): the figures are of another machine and another time, and most of another
+program.
+
+## Your own machines
+
+    plumb reference export web label=healthy > web.toml     on a healthy machine, of three runs or more
+    plumb reference add web.toml                            on each machine of the same kind
+
+From then on, `plumb run` on a machine of this kind reports each result as a share of the reference. Below a
+result, `24 % [22, 26] of 9.30 k ops/s (reference web)` compares it with the median over hosts. A result is *below* its
+expectation if its whole interval is worse than the worst run of the reference, it *reaches* it if its whole interval is at
+least as good, and otherwise plumb says that it is too imprecise. Each of these statements has the level of its interval (95 %).
+A session that is too short for an interval of this machine decides only if the machine's speed would have to change by a
+factor of three.
+`--expect SERIES=FIGURE` and `--expect reference:NAME` win over references of the same kind.
+
+`--merge` adds the hosts of another file. Files name the kind of machine, but no hosts. With fewer than eight hosts, a
+reference is not a population, and plumb says so.
+
+## The file
+
+TOML with the schema `plumb.reference/1`:
+
+| field | meaning |
+| --- | --- |
+| `name`, `summary`, `machine`, `source`, `date`, `method`, `remarks` | whose figures these are |
+| `kind` | fingerprint of the kind of machine (`plumb doctor --json`), if plumb measured it |
+| `figure.value`, `figure.unit` | the figure in an SI base unit |
+| `figure.printed`, `figure.recomputed` | as the source prints it, and how the value follows |
+| `figure.workload`, `figure.metric`, `figure.settings`, `figure.version` | the points that may be compared with it |
+| `figure.differs` | how the conditions differ from those of the workload |
+| `figure.not-comparable` | why no workload can be compared with it |
+| `figure.hosts` | for each host, the median of each run |
+
+## Not shipped
+
+- Pages that show their figures only in pictures: the ciphers of OpenSSH in 2010 and 2015, the charts of App Engine, the
+  kernels of cbenchsuite. The first states only that two transfers differed by 16 to 20 %.
+- Populations: nobody has measured eight hosts of a kind yet.
+
+## Shipped
+";
+
+/// The bar and line breaks of a table cell.
+fn cell(text: &str) -> String {
+    text.replace('|', "\\|").replace('\n', " ")
+}
+
+#[test]
+fn the_references_are_those_of_the_code() {
+    let mut text = String::from(REFERENCES);
+    for (name, file) in plumb_reference::SHIPPED {
+        let reference = plumb_reference::Reference::parse(file).unwrap();
+        write!(text, "\n### {name}\n\n{}.", reference.summary).unwrap();
+        for (label, value) in [
+            ("Machine", &reference.machine),
+            ("Source", &reference.source),
+            ("Date", &reference.date),
+            ("Method", &reference.method),
+        ] {
+            if !value.is_empty() {
+                let value = if label == "Method" { format!("`{value}`") } else { value.clone() };
+                write!(text, " {label}: {value}.").unwrap();
+            }
+        }
+        for remark in &reference.remarks {
+            write!(text, " {remark}").unwrap();
+        }
+        text +=
+            "\n\n| figure | printed | recomputed | compared with |\n| --- | --- | --- | --- |\n";
+        for figure in &reference.figures {
+            let value = plumb_units::quantity(figure.value, &figure.unit);
+            let recomputed = match figure.recomputed.as_str() {
+                "" => value,
+                how => format!("{value} ({how})"),
+            };
+            let settings: String =
+                figure.settings.iter().map(|(name, value)| format!(" `{name}={value}`")).collect();
+            let compared = match figure.not_comparable.as_str() {
+                "" => format!(
+                    "`{}`{settings}, `{}`; {}",
+                    figure.workload, figure.metric, figure.differs
+                ),
+                why => format!("nothing: {why}"),
+            };
+            writeln!(
+                text,
+                "| {} | {} | {} | {} |",
+                cell(&figure.name),
+                cell(&figure.printed),
+                cell(&recomputed),
+                cell(&compared)
+            )
+            .unwrap();
+        }
+    }
+    is_committed("references.md", &text);
+}
+
 const DOCTOR: &str = "\
 # How good is this machine for measuring?
 

@@ -71,6 +71,12 @@ pub struct Expectation {
     pub of: String,
     /// The figure, in the metric's unit.
     pub value: f64,
+    /// The lowest and the highest run that the figure is the middle of; None if it is a single figure.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub range: Option<(f64, f64)>,
+    /// The reference that it comes from; None if the user or a suite stated it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reference: Option<String>,
 }
 
 impl Expectation {

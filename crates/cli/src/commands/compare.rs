@@ -13,9 +13,11 @@ use plumb_suite::margin;
 use plumb_text::command_line::typed;
 use plumb_text::counted;
 
+use crate::commands::reference::compare_with;
 use crate::commands::subcommand::{Context, Subcommand};
 use crate::error::{CommandError, Exit, Result};
 use crate::reading::output::{self, OutputFormat};
+use crate::reading::references;
 use crate::reading::runs;
 use crate::reading::series::{divisor, not_in_common};
 use crate::ui::Ui;
@@ -35,6 +37,7 @@ const MOST_NAMED: usize = 3;
   plumb compare --by kernel,kind last~1 last   the same across hosts of one kind of machine
   plumb compare --margin 3% web=1 web=2     with another margin
   plumb compare --by kind --normalise-by ssh.cipher:cipher=3des-cbc   relative to one cipher
+  plumb compare reference:linode-360-2010 last   a run next to published figures
   plumb compare --across tool=hyperfine last   an imported result and a run of the same command
   plumb report --by kernel -o report        a comparison by kernel as a page with charts
 
@@ -44,8 +47,8 @@ apart in time as the sides. Without them, it reports how much runs would have to
 chance. `plumb ab` needs no history. If every run has a label such as `price=19.95` or `price='19.95 USD'`, plumb also \
 shows each result relative to its price, and which side is better value.")]
 pub struct CompareArgs {
-    /// Two or more runs: ids, `last`, `last~2`, or labels `k=v`, which select all matching runs [default with --by: all
-    /// runs]
+    /// Two or more runs: ids, `last`, `last~2`, labels `k=v`, which select all matching runs, or one `reference:NAME`
+    /// [default with --by: all runs]
     #[arg(required_unless_present = "by", num_args = 2.., value_name = "RUN")]
     runs: Vec<String>,
     /// Group runs by labels or facts about the machine (`kernel`, `governor`, …)
@@ -89,6 +92,10 @@ impl Subcommand for CompareArgs {
 
 /// Compares the named runs.
 fn compare(args: &CompareArgs, store: Option<&Path>, ui: &Ui) -> Result<Exit> {
+    if args.runs.iter().any(|name| references::named(name).is_some()) {
+        refuse_with_reference(args)?;
+        return compare_with(&args.runs, store, ui);
+    }
     let store = runs::open(store)?;
     let named = match args.runs.as_slice() {
         [] => Vec::new(),
@@ -143,6 +150,27 @@ fn compare(args: &CompareArgs, store: Option<&Path>, ui: &Ui) -> Result<Exit> {
     let undecided =
         finding.results.iter().flat_map(|result| &result.against_first).flatten().any(open);
     Ok(if args.strict && undecided { Exit::Inconclusive } else { Exit::Fine })
+}
+
+/// Options that have no meaning next to a reference.
+fn refuse_with_reference(args: &CompareArgs) -> Result<()> {
+    let given = [
+        ("--by", args.by.is_some()),
+        ("--across", args.across),
+        ("--normalise-by", args.normalise_by.is_some()),
+        ("--all", args.all),
+        ("--force", args.force),
+        ("--format markdown", args.format == OutputFormat::Markdown),
+    ];
+    match given.iter().find(|(_, is_given)| *is_given) {
+        Some((option, _)) => Err(CommandError::usage(format!(
+            "{option} does not apply to a comparison with a reference"
+        ))),
+        None if args.strict => Err(CommandError::usage(
+            "--strict would always fail: a comparison with a reference has no verdict",
+        )),
+        None => Ok(()),
+    }
 }
 
 /// What each run measured, and how to compare them where points have the same names.

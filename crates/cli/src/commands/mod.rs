@@ -17,6 +17,7 @@ mod list;
 mod man;
 mod peer;
 mod plugin;
+mod reference;
 mod report;
 mod run;
 mod serve;
@@ -38,6 +39,7 @@ pub const ALL: &[RegisteredCommand] = &[
     RegisteredCommand::of::<why::WhyArgs>("why"),
     RegisteredCommand::of::<compare::CompareArgs>("compare"),
     RegisteredCommand::of::<baseline::BaselineArgs>("baseline"),
+    RegisteredCommand::of::<reference::ReferenceArgs>("reference"),
     RegisteredCommand::of::<check::CheckArgs>("check"),
     RegisteredCommand::of::<crosscheck::CrosscheckArgs>("crosscheck"),
     RegisteredCommand::of::<doctor::DoctorArgs>("doctor"),

@@ -2,5 +2,6 @@
 
 pub mod audits;
 pub mod output;
+pub mod references;
 pub mod runs;
 pub mod series;

@@ -43,6 +43,7 @@ mod peer;
 mod prepare;
 mod private;
 mod proc;
+mod references;
 mod report;
 mod rules;
 mod schedule;

@@ -46,8 +46,8 @@ pub use one_run::curve::{
     CacheLevel, Curve, CurveFound, Efficiency, Plateau, PointOfCurve, ScalabilityLaw,
 };
 pub use one_run::finding::{
-    AcceptedFailures, BaselineSource, Disturbances, FailedInvocations, Finding, ResultEnergy,
-    RunFinding, ShareOfBaseline, SinceLast, Unsupported,
+    AcceptedFailures, BaselineSource, Disturbances, ExpectationVerdict, FailedInvocations, Finding,
+    ResultEnergy, RunFinding, ShareOfBaseline, SinceLast, Unsupported,
 };
 pub use one_run::fresh_run::{FreshRun, NotMeasured};
 pub use one_run::gate::{CONFIRMS_LABEL, GateDoubt, GateFinding, GateOutcome, PointControls};

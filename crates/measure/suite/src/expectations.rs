@@ -35,7 +35,7 @@ fn last_pair(text: &str) -> Result<(String, String), UsageError> {
 }
 
 fn expectation(points: &[PlannedPoint], of: String, text: &str) -> Result<Expectation, UsageError> {
-    let expected = Expectation { of, value: 0.0 };
+    let expected = Expectation { of, value: 0.0, range: None, reference: None };
     let series = points.iter().flat_map(|planned| {
         let metrics = planned.description.metrics.iter().enumerate();
         metrics.map(move |(index, metric)| (planned, metric, index == 0))

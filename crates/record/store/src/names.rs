@@ -24,7 +24,7 @@ pub(crate) fn resolve(runs: &[RunSummary], name: &str) -> Result<Id, StoreError>
         };
     }
     if name.starts_with("reference:") {
-        let why = "references cannot be looked up in a store yet".to_owned();
+        let why = "only plumb compare and plumb run --expect take a reference".to_owned();
         return Err(StoreError::NotARun { wanted: name.to_owned(), why });
     }
     by_prefix(runs, name)
@@ -186,7 +186,10 @@ mod tests {
             ("hots=b", "no run `hots=b`; did you mean `host=b`?"),
             ("0193fff00000", "no run `0193fff00000`; did you mean `0193ffff0000`?"),
             ("", "no run ``; did you mean `last`?"),
-            ("reference:x", "is not a run: references cannot be looked up in a store yet"),
+            (
+                "reference:x",
+                "is not a run: only plumb compare and plumb run --expect take a reference",
+            ),
             (
                 "0193",
                 "`0193` matches several runs: 01930000000070008, 01930000000070009, 0193ffff0000; \

@@ -13,6 +13,7 @@ pub mod history;
 mod json_parts;
 pub mod machine;
 pub mod monitors;
+mod reference;
 pub mod run;
 #[cfg(test)]
 mod schemas;
@@ -33,6 +34,11 @@ pub use machine::{MachineDocument, MachineSnapshot, machine_card, machine_docume
 pub use monitors::{
     CountersDocument, EffectPart, MONITORS_SCHEMA, MonitorPart, MonitorsDocument, counters_card,
     counters_document, monitors_card,
+};
+pub use reference::{
+    KnownReference, ReferenceComparisonDocument, ReferencesDocument, reference_card,
+    reference_comparison_card, reference_comparison_json, reference_json, references_card,
+    references_json,
 };
 pub use run::{
     FlagWeight, NextSteps, RunDocument, View, again, brief_scorecard, document, in_words, json,

@@ -32,6 +32,8 @@ fn the_committed_schemas_are_those_of_the_documents() {
     is_committed::<GateDocument>("plumb.gate-1.json");
     is_committed::<SessionsDocument>("plumb.sessions-1.json");
     is_committed::<crate::WhyDocument>("plumb.why-1.json");
+    is_committed::<crate::ReferencesDocument>("plumb.references-1.json");
+    is_committed::<crate::ReferenceComparisonDocument>("plumb.reference-comparison-1.json");
     is_committed::<HistoryDocument>("plumb.history-1.json");
     is_committed::<crate::CountersDocument>("plumb.counters-1.json");
     is_committed::<crate::MonitorsDocument>("plumb.monitors-1.json");

@@ -2,7 +2,7 @@
 
 use std::cmp::Ordering;
 
-use plumb_analysis::{BaselineSource, Comparison, SinceLast};
+use plumb_analysis::{Comparison, SinceLast};
 use plumb_model::{Goal, RunStatus, Verdict};
 use plumb_report::comparison::{levels_text, proof_answer};
 use plumb_report::figure;
@@ -84,7 +84,7 @@ fn shares(view: &View, expected: bool) -> Html {
         .filter(|row| row.finding.primary)
         .filter(|row| {
             let of = row.finding.of_baseline.as_ref();
-            of.is_some_and(|of| matches!(of.source, BaselineSource::Expectation) == expected)
+            of.is_some_and(|of| of.verdict.is_some() == expected)
         })
         .collect();
     rows.sort_by(|one, other| share_of_baseline(one).total_cmp(&share_of_baseline(other)));

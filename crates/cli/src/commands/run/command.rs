@@ -3,12 +3,12 @@
 use std::path::Path;
 
 use clap::Args;
-use plumb_model::Plan;
+use plumb_model::{Expectation, Plan};
 use plumb_suite::{expectations, state_sampling, time_ns};
 
 use crate::commands::run::{schedule, tool_arguments};
 use crate::commands::subcommand::{Context, Subcommand};
-use crate::error::{Exit, Result};
+use crate::error::{CommandError, Exit, Result};
 use crate::measuring::execute::interrupted;
 use crate::measuring::job::MeasuringJob;
 use crate::measuring::live::LiveArgs;
@@ -19,8 +19,10 @@ use crate::measuring::target::{TargetArgs, folders};
 use crate::planning::arguments::GoalArgs;
 use crate::planning::dry_run::dry_run;
 use crate::planning::plan::{PlanRequest, plan};
+use crate::planning::points::NamedPoints;
 use crate::planning::{points, prepare, shell_syntax};
 use crate::reading::output::pretty;
+use crate::reading::references;
 use crate::reading::runs;
 use crate::ui::Ui;
 
@@ -60,7 +62,7 @@ pub struct RunArgs {
     arguments: Vec<String>,
     #[command(flatten)]
     target: TargetArgs,
-    /// Set an expected result: a series, point or workload, and a value with its unit
+    /// Set an expected result: a series, point or workload, and a value with its unit; or `reference:NAME`
     #[arg(long, value_name = "SERIES=FIGURE", hide_short_help = true)]
     expect: Vec<String>,
     /// Also measure upper bounds: the same I/O on a file in memory, copies with every method, or all that may limit an
@@ -137,7 +139,7 @@ fn run(args: &RunArgs, store: Option<&Path>, ui: &Ui) -> Result<Exit> {
         ui.out(&if ui.wants_json() { pretty(&found)? } else { found.text() });
         return Ok(Exit::Fine);
     }
-    let expectations = expectations(&named.suites, &named.points, &args.expect)?;
+    let expectations = all_expectations(&named, &args.expect, ui)?;
     if let Some(every) = &args.every {
         return schedule::print(every, &args.names, store, ui);
     }
@@ -155,6 +157,32 @@ fn run(args: &RunArgs, store: Option<&Path>, ui: &Ui) -> Result<Exit> {
         ..MeasuringJob::new(plan, folders, store)
     };
     measure(setup, job, ui)
+}
+
+/// What the results should be: by references of this kind of machine, by suites, by references that are named, and as typed.
+/// Later ones win.
+fn all_expectations(named: &NamedPoints, typed: &[String], ui: &Ui) -> Result<Vec<Expectation>> {
+    let (mut all, broken) = references::expectations_of_this_kind(&named.points);
+    for error in &broken {
+        ui.warn(&error.to_string());
+    }
+    let (of_references, figures): (Vec<String>, Vec<String>) =
+        typed.iter().cloned().partition(|text| references::named(text).is_some());
+    let mut of_named = Vec::new();
+    for name in of_references.iter().filter_map(|text| references::named(text)) {
+        let found = references::expectations(&references::find(name)?, &named.points);
+        if found.is_empty() {
+            return Err(CommandError::usage(format!(
+                "--expect reference:{name}: this run measures nothing that the reference has"
+            ))
+            .hint(format!("plumb reference show {name}    lists its figures")));
+        }
+        of_named.extend(found);
+    }
+    all.extend(expectations(&named.suites, &named.points, &[])?);
+    all.extend(of_named);
+    all.extend(expectations(&[], &named.points, &figures)?);
+    Ok(all)
 }
 
 /// Completes an interrupted run: by its own plan, in fresh folders.

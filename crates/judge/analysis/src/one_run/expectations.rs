@@ -1,10 +1,10 @@
 //! Results beside what they should be: what the user expects, or what the same machine gives where
 //! nothing is in the way.
 
-use plumb_model::{Better, Description, RunRecord};
+use plumb_model::{Better, Description, Expectation, RunRecord};
 
 use crate::estimate::{Ends, Estimate};
-use crate::one_run::finding::{BaselineSource, Finding, ShareOfBaseline};
+use crate::one_run::finding::{BaselineSource, ExpectationVerdict, Finding, ShareOfBaseline};
 
 /// What the built-ins of the time said before workloads declared it: stored runs still need it. It does not
 /// grow.
@@ -19,6 +19,11 @@ fn ceiling_parameter(description: &Description) -> Option<&str> {
 
 /// A share of a ceiling from which on nothing is said.
 const NEAR: f64 = 0.9;
+
+/// Without an interval of this machine, a result is judged only if the machine's speed would have to change by this factor to
+/// reverse the verdict. This is a judgement, not a simulated level: on a busy guest, cpu.sieve fell from 446 to 200 ops/s
+/// within an hour (2026-11-29).
+const OTHER_TIMES: f64 = 3.0;
 
 /// Says of every result what it is of what it should be; an expectation goes before a ceiling.
 pub(crate) fn judge(results: &mut [Finding], record: &RunRecord) {
@@ -38,17 +43,59 @@ pub(crate) fn judge(results: &mut [Finding], record: &RunRecord) {
                 expectation.is_of(&planned.point, &finding.metric, finding.primary)
             })
         });
-        let baseline = match (expected, ceiling) {
-            (Some(expected), _) => Some((expected.value, BaselineSource::Expectation)),
+        finding.of_baseline = match (expected, ceiling) {
+            (Some(expected), _) => of_expectation(finding, expected),
             (None, Some(other)) => {
-                Some((values[other], BaselineSource::Ceiling(names[other].clone())))
+                share(&finding.estimate, values[other], finding.better).map(|share| {
+                    ShareOfBaseline {
+                        value: values[other],
+                        share,
+                        verdict: None,
+                        source: BaselineSource::Ceiling(names[other].clone()),
+                    }
+                })
             }
             (None, None) => None,
         };
-        finding.of_baseline = baseline.and_then(|(value, source)| {
-            let share = share(&finding.estimate, value, finding.better)?;
-            Some(ShareOfBaseline { value, share, source })
-        });
+    }
+}
+
+/// A result next to what was stated for it. Its interval is the one that is shown: a few quiet seconds do not prove that this
+/// machine reaches a figure.
+fn of_expectation(finding: &Finding, expected: &Expectation) -> Option<ShareOfBaseline> {
+    let share_of_result = |estimate: &Estimate| share(estimate, expected.value, finding.better);
+    let shown = share_of_result(&finding.shown())?;
+    // The end of the range at which performance is worst.
+    let least = match (expected.range, finding.better) {
+        (Some((low, _)), Better::Higher) => low / expected.value,
+        (Some((_, high)), Better::Lower) => expected.value / high,
+        (Some(_), Better::Neither) | (None, _) => 1.0,
+    };
+    let verdict = match &shown.interval {
+        Ok(ends) => verdict(*ends, least),
+        Err(_) => share_of_result(&finding.estimate)
+            .and_then(|session| session.interval.ok())
+            .map_or(ExpectationVerdict::Undecided, |ends| verdict(beyond_session(ends), least)),
+    };
+    let source = match &expected.reference {
+        Some(name) => BaselineSource::Reference(name.clone()),
+        None => BaselineSource::Expectation,
+    };
+    Some(ShareOfBaseline { value: expected.value, share: shown, verdict: Some(verdict), source })
+}
+
+/// The interval of a session that is too short to describe the machine, or too noisy, as wide as the machine's speed may change.
+fn beyond_session(ends: Ends) -> Ends {
+    Ends { low: ends.low / OTHER_TIMES, high: ends.high * OTHER_TIMES }
+}
+
+fn verdict(share: Ends, least: f64) -> ExpectationVerdict {
+    if share.high < least {
+        ExpectationVerdict::Below
+    } else if share.low >= least {
+        ExpectationVerdict::Reached
+    } else {
+        ExpectationVerdict::Undecided
     }
 }
 
@@ -82,4 +129,18 @@ fn share(estimate: &Estimate, baseline: f64, better: Better) -> Option<Estimate>
         Ends { low: one.min(other), high: one.max(other) }
     });
     sound.then(|| Estimate { value: of(estimate.value), interval })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Ends, ExpectationVerdict, verdict};
+
+    #[test]
+    fn only_a_whole_interval_reaches_or_misses() {
+        let of = |low: f64, high: f64, least: f64| verdict(Ends { low, high }, least);
+        assert_eq!(of(0.7, 0.9, 1.0), ExpectationVerdict::Below);
+        assert_eq!(of(0.9, 1.1, 1.0), ExpectationVerdict::Undecided);
+        assert_eq!(of(1.0, 1.1, 1.0), ExpectationVerdict::Reached);
+        assert_eq!(of(0.7, 0.9, 0.6), ExpectationVerdict::Reached);
+    }
 }

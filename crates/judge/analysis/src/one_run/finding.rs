@@ -249,10 +249,24 @@ pub struct ResultEnergy {
 pub struct ShareOfBaseline {
     /// What it should be, in the metric's unit.
     pub value: f64,
-    /// Performance over that of the baseline: under 1 is worse, whatever the metric's direction.
+    /// Performance over that of the baseline: under 1 is worse, whatever the metric's direction. Its interval is that of the
+    /// result.
     pub share: Estimate,
-    /// Who says so.
+    /// Whether the result is as good as expected; None for a ceiling, which nothing has to reach.
+    pub verdict: Option<ExpectationVerdict>,
+    /// The source of the value.
     pub source: BaselineSource,
+}
+
+/// Whether a result is as good as expected.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ExpectationVerdict {
+    /// Its whole interval is at least as good.
+    Reached,
+    /// Its whole interval is worse.
+    Below,
+    /// Its interval contains the expectation, or it has none.
+    Undecided,
 }
 
 /// Who says what a result should be.
@@ -260,6 +274,8 @@ pub struct ShareOfBaseline {
 pub enum BaselineSource {
     /// The user, or the suite.
     Expectation,
+    /// The reference of this name.
+    Reference(String),
     /// This point, measured in the same run: the machine gives no more.
     Ceiling(String),
 }

@@ -131,3 +131,38 @@ fn a_fixed_goal_wants_no_precision() {
     let finding = only(&record);
     assert!(finding.wanted.is_none() && finding.reached.is_some());
 }
+
+/// A run with one expectation, relative to its result.
+fn with_expectation(relative: f64, range: Option<(f64, f64)>) -> crate::ShareOfBaseline {
+    let mut record = Builder::new(None).measured(&COPY).build();
+    let result = only(&record).estimate.value;
+    record.plan.expectations.push(plumb_model::Expectation {
+        of: record.plan.points[0].point.name(),
+        value: relative * result,
+        range: range.map(|(low, high)| (low * result, high * result)),
+        reference: range.map(|_| "ours".to_owned()),
+    });
+    only(&record).of_baseline.unwrap()
+}
+
+#[test]
+fn a_short_session_is_judged_only_if_the_machine_would_have_to_change_by_a_factor_of_three() {
+    use crate::{BaselineSource, ExpectationVerdict};
+    let verdict = |relative: f64| with_expectation(relative, None).verdict.unwrap();
+    let quarter = with_expectation(0.25, None);
+    assert!((quarter.share.value - 4.0).abs() < 1e-9);
+    // The session of 1.2 s is too short for an interval of this machine.
+    assert_eq!(quarter.share.interval, Err("in these 1.2 s".into()));
+    assert_eq!(quarter.source, BaselineSource::Expectation);
+    assert_eq!(quarter.verdict, Some(ExpectationVerdict::Reached));
+    assert_eq!(verdict(0.4), ExpectationVerdict::Undecided);
+    assert_eq!(verdict(2.5), ExpectationVerdict::Undecided);
+    assert_eq!(verdict(4.0), ExpectationVerdict::Below);
+    // As good as the worst host of a range is as expected.
+    let ranged = with_expectation(4.0, Some((0.2, 5.0)));
+    assert_eq!(ranged.verdict, Some(ExpectationVerdict::Reached));
+    assert_eq!(ranged.source, BaselineSource::Reference("ours".into()));
+    assert_eq!(with_expectation(4.0, Some((3.5, 5.0))).verdict, Some(ExpectationVerdict::Below));
+    let reaches_down = with_expectation(4.0, Some((0.9, 5.0)));
+    assert_eq!(reaches_down.verdict, Some(ExpectationVerdict::Undecided));
+}

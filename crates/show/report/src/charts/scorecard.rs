@@ -79,6 +79,7 @@ pub(super) fn of_baseline(view: &View) -> Option<Chart> {
     for (index, (row, of)) in rows.iter().enumerate() {
         let source = match of.source {
             BaselineSource::Expectation => "relative to an expectation",
+            BaselineSource::Reference(_) => "relative to a reference",
             BaselineSource::Ceiling(_) => "relative to a ceiling",
         };
         let group = draft.group(source, Tone::Plain);

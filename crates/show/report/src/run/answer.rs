@@ -1,6 +1,6 @@
 //! What a reader asks first, in one to three sentences: is it slow, compared with what, and can I trust it?
 
-use plumb_analysis::{BaselineSource, Comparison};
+use plumb_analysis::{Comparison, ExpectationVerdict};
 use plumb_model::{FlagKind, Goal, Verdict};
 use plumb_text::time::date;
 
@@ -25,29 +25,47 @@ pub(crate) fn answer(view: &View) -> Vec<String> {
     lines
 }
 
-/// The results that were given an expectation, with the one that is farthest below its own.
+/// Whether the results that have an expectation reach it, with the one that is farthest below its own.
 fn expected(view: &View) -> Option<String> {
-    let mut rows: Vec<(&ResultRow, f64)> = view
-        .rows
-        .iter()
-        .filter_map(|row| Some((row, row.finding.of_baseline.as_ref()?)))
-        .filter(|(_, of)| of.source == BaselineSource::Expectation)
-        .map(|(row, of)| (row, of.share.value))
-        .collect();
-    rows.sort_by(|(_, one), (_, other)| one.total_cmp(other));
-    let (lowest, _) = rows.first()?;
-    let below = rows.iter().filter(|(_, share)| *share < 1.0).count();
-    let text = baseline_text(lowest.finding)?;
-    Some(match (below, rows.len()) {
-        (0, 1) => "The result with an expectation reaches it.".to_owned(),
-        (0, all) => format!("All {all} results with an expectation reach it."),
-        (1, 1) => format!("The result with an expectation is below it: {text}."),
-        _ => format!(
-            "{below} of {} results with an expectation are below it; the lowest is {} at {text}.",
-            rows.len(),
-            lowest.finding.point.name
-        ),
-    })
+    let mut below: Vec<(&ResultRow, f64)> = Vec::new();
+    let mut undecided: Vec<&ResultRow> = Vec::new();
+    let mut all = 0;
+    for row in &view.rows {
+        let Some(of) = &row.finding.of_baseline else { continue };
+        let Some(verdict) = of.verdict else { continue };
+        all += 1;
+        match verdict {
+            ExpectationVerdict::Below => below.push((row, of.share.value)),
+            ExpectationVerdict::Undecided => undecided.push(row),
+            ExpectationVerdict::Reached => {}
+        }
+    }
+    below.sort_by(|(_, one), (_, other)| one.total_cmp(other));
+    if let Some((lowest, _)) = below.first() {
+        let text = baseline_text(lowest.finding)?;
+        return Some(match all {
+            1 => format!("The result with an expectation is below it: {text}."),
+            _ => format!(
+                "{} of {all} results with an expectation are below it; the lowest is {} at {text}.",
+                below.len(),
+                lowest.finding.point.name
+            ),
+        });
+    }
+    match (all, undecided.as_slice()) {
+        (0, _) => None,
+        (1, []) => Some("The result with an expectation reaches it.".to_owned()),
+        (_, []) => Some(format!("All {all} results with an expectation reach it.")),
+        (1, [row]) => {
+            let text = baseline_text(row.finding)?;
+            Some(format!("The result is too imprecise to judge against its expectation: {text}."))
+        }
+        (_, open) => Some(format!(
+            "No result is below its expectation: {} of {all} reach it, {} are too imprecise to say.",
+            all - open.len(),
+            open.len()
+        )),
+    }
 }
 
 /// How the run compares with the last comparable one; `alone` if nothing else answers whether it is slow.

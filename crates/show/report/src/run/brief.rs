@@ -1,6 +1,6 @@
 //! The scorecard on one screen: the answer, a line per result, the main reasons to distrust, and what to type next.
 
-use plumb_analysis::{BaselineSource, CONFIDENCE};
+use plumb_analysis::{CONFIDENCE, ExpectationVerdict};
 use plumb_model::{FlagKind, Goal};
 use plumb_text::{Style, Table, TableColumn, Terminal, TextLine, clean, clip, counted, width};
 use plumb_units::percent;
@@ -357,11 +357,13 @@ fn best_quarter_lines(view: &View) -> usize {
 
 fn below(row: &ResultRow, least_gap: f64, crowded: bool) -> Option<String> {
     let is_far = best_quarter_gap(row.finding).is_some_and(|gap| gap >= least_gap);
+    // Among many results, only those below their expectation have a line about it.
+    let has_line = |verdict: ExpectationVerdict| !crowded || verdict == ExpectationVerdict::Below;
     let expectation = row
         .finding
         .of_baseline
         .as_ref()
-        .filter(|of| of.source == BaselineSource::Expectation)
+        .filter(|of| of.verdict.is_some_and(has_line))
         .and_then(|_| baseline_text(row.finding));
     let stopped = row.finding.stop.and_then(stop_text);
     let parts: Vec<String> = row

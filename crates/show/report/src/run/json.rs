@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use plumb_analysis::{
-    AcceptedFailures, BaselineSource, FailedInvocations, Finding, GateFinding, Pauses,
-    ResultEnergy, ShareOfBaseline, Unsupported,
+    AcceptedFailures, BaselineSource, ExpectationVerdict, FailedInvocations, Finding, GateFinding,
+    Pauses, ResultEnergy, ShareOfBaseline, Unsupported,
 };
 use plumb_model::{Flag, PreparationRecord, Prepared, SampleIs};
 use plumb_text::time::rfc3339;
@@ -314,16 +314,21 @@ pub struct FlagPart {
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct BaselinePart {
     /// Who says so.
-    #[cfg_attr(test, schemars(extend("enum" = ["expectation", "ceiling"])))]
+    #[cfg_attr(test, schemars(extend("enum" = ["expectation", "reference", "ceiling"])))]
     pub source: &'static str,
     /// The point that gives the ceiling.
     pub point: Option<String>,
+    /// The name of the reference.
+    pub reference: Option<String>,
     /// The figure, in the metric's unit.
     pub value: f64,
     /// Lower end of the interval of `of_baseline`.
     pub low: Option<f64>,
     /// Upper end of the interval of `of_baseline`.
     pub high: Option<f64>,
+    /// Whether the whole interval is as good as expected, or worse; null for a ceiling.
+    #[cfg_attr(test, schemars(extend("enum" = ["reached", "below", "undecided", null])))]
+    pub verdict: Option<&'static str>,
 }
 
 /// A point that can't be measured here.
@@ -567,9 +572,30 @@ fn flag(flag: &Flag) -> FlagPart {
 fn baseline(of: &ShareOfBaseline) -> BaselinePart {
     let (source, point) = match &of.source {
         BaselineSource::Expectation => ("expectation", None),
+        BaselineSource::Reference(_) => ("reference", None),
         BaselineSource::Ceiling(point) => ("ceiling", Some(point.clone())),
     };
-    BaselinePart { source, point, value: of.value, low: of.share.low(), high: of.share.high() }
+    let reference = match &of.source {
+        BaselineSource::Reference(name) => Some(name.clone()),
+        BaselineSource::Expectation | BaselineSource::Ceiling(_) => None,
+    };
+    BaselinePart {
+        source,
+        point,
+        reference,
+        value: of.value,
+        low: of.share.low(),
+        high: of.share.high(),
+        verdict: of.verdict.map(expectation_verdict),
+    }
+}
+
+fn expectation_verdict(verdict: ExpectationVerdict) -> &'static str {
+    match verdict {
+        ExpectationVerdict::Reached => "reached",
+        ExpectationVerdict::Below => "below",
+        ExpectationVerdict::Undecided => "undecided",
+    }
 }
 
 fn unsupported(missing: &Unsupported) -> UnsupportedPart {

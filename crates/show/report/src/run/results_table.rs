@@ -1,6 +1,6 @@
 //! The results of a scorecard: a row a point, with as many columns as there is room for.
 
-use plumb_analysis::{BaselineSource, CONFIDENCE, CpuShares, Estimate, Finding, Level};
+use plumb_analysis::{CONFIDENCE, CpuShares, Estimate, Finding, Level};
 use plumb_model::{Better, FlagKind, SampleIs, StopReason};
 use plumb_text::sparkline::histogram;
 use plumb_text::{IntervalScale, Style, Table, TableColumn, Terminal, TextLine};
@@ -62,7 +62,7 @@ pub(super) fn results(view: &View, terminal: &Terminal) -> String {
     if terminal.width >= ROOMY
         && view.rows.iter().any(|row| {
             let of = row.finding.of_baseline.as_ref();
-            of.is_some_and(|of| of.source == BaselineSource::Expectation)
+            of.is_some_and(|of| of.verdict.is_some())
         })
     {
         let column = TableColumn::right("of expected");

@@ -333,6 +333,7 @@ pub fn baseline_text(finding: &Finding) -> Option<String> {
     let value = quantity(of.value, &finding.unit);
     Some(match &of.source {
         BaselineSource::Expectation => format!("{share} of the expected {value}"),
+        BaselineSource::Reference(name) => format!("{share} of {value} (reference {name})"),
         BaselineSource::Ceiling(point) => {
             format!("{share} of this machine's ceiling ({value}, from {point})")
         }

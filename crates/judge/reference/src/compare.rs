@@ -1,0 +1,116 @@
+//! Results next to the figures of a reference. There is no verdict: a reference is of another machine, often of another
+//! program, and measured at another time.
+
+use plumb_model::{Better, Ends, Estimate, SeriesInRun, Settings, Value};
+
+use crate::file::{Reference, ReferenceFigure};
+
+/// Results next to the figures of a reference.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ReferenceComparison {
+    /// A row per figure and result, in the order of the figures.
+    pub compared: Vec<ComparedFigure>,
+    /// Figures that nothing was compared with.
+    pub not_compared: Vec<NotCompared>,
+}
+
+/// A result next to a figure.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ComparedFigure {
+    /// The index of the figure.
+    pub figure: usize,
+    /// The name of the series.
+    pub series: String,
+    /// The result, in the unit of the figure.
+    pub estimate: Estimate,
+    /// Performance over that of the reference: 2 is twice as fast, whichever direction is good.
+    pub performance: Estimate,
+}
+
+/// A figure that nothing was compared with.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NotCompared {
+    /// The index of the figure.
+    pub figure: usize,
+    /// Why there is no result to compare.
+    pub why: String,
+}
+
+/// Compares every figure with the results of these series that it may be compared with. `settings` gives the settings of a
+/// figure as points have them: files may have them as people type them, `75ms`.
+#[must_use]
+pub fn compare(
+    reference: &Reference,
+    series: &[SeriesInRun],
+    settings: &dyn Fn(&ReferenceFigure) -> Settings,
+) -> ReferenceComparison {
+    let mut compared = Vec::new();
+    let mut not_compared = Vec::new();
+    for (index, figure) in reference.figures.iter().enumerate() {
+        if !figure.not_comparable.is_empty() {
+            not_compared.push(NotCompared { figure: index, why: figure.not_comparable.clone() });
+            continue;
+        }
+        let before = compared.len();
+        let wanted = settings(figure);
+        for result in series.iter().filter(|result| is_of(figure, &wanted, result)) {
+            if let Some(performance) = performance(figure, result) {
+                compared.push(ComparedFigure {
+                    figure: index,
+                    series: result.name.clone(),
+                    estimate: result.estimate.clone(),
+                    performance,
+                });
+            }
+        }
+        if compared.len() == before {
+            not_compared.push(NotCompared { figure: index, why: not_measured(figure) });
+        }
+    }
+    ReferenceComparison { compared, not_compared }
+}
+
+fn is_of(figure: &ReferenceFigure, wanted: &Settings, result: &SeriesInRun) -> bool {
+    let point = &result.point;
+    // Sides of a comparison of knobs are not measured under the usual conditions.
+    !result.is_side_of_knob
+        && figure.unit == result.unit
+        && figure.metric == result.metric
+        && figure.is_of(&point.workload, point.version, wanted, &point.settings)
+}
+
+/// `not measured: plumb run memory.copy -p method=libc`.
+fn not_measured(figure: &ReferenceFigure) -> String {
+    let settings: String =
+        figure.settings.iter().map(|(name, value)| format!(" -p {}", typed(name, value))).collect();
+    format!("not measured: plumb run {}{settings}", figure.workload)
+}
+
+/// `size=4MiB`, in quotation marks if a shell needs them.
+fn typed(name: &str, value: &Value) -> String {
+    let text = format!("{name}={value}");
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "=.,:/@+-_".contains(c);
+    if text.chars().all(is_plain) { text } else { format!("'{text}'") }
+}
+
+/// None for a metric without a good direction, and for results that are not positive.
+fn performance(figure: &ReferenceFigure, result: &SeriesInRun) -> Option<Estimate> {
+    let over_reference = |value: f64| match result.better {
+        Better::Higher => Some(value / figure.value),
+        Better::Lower => Some(figure.value / value),
+        Better::Neither => None,
+    };
+    let value = over_reference(result.estimate.value)?;
+    if !value.is_finite() || value <= 0.0 {
+        return None;
+    }
+    let interval = match &result.estimate.interval {
+        Ok(ends) => {
+            let first = over_reference(ends.low)?;
+            let second = over_reference(ends.high)?;
+            Ok(Ends { low: first.min(second), high: first.max(second) })
+        }
+        Err(why) => Err(why.clone()),
+    };
+    Some(Estimate { value, interval })
+}
