@@ -100,7 +100,7 @@ fn runs_of_one_machine_become_the_expectation_of_others_of_its_kind() {
     assert_eq!(fork["baseline"]["reference"], "ours");
     // As typed wins over the reference of this kind.
     let typed = format!("{run} --expect process.fork=1ns");
-    place.run(&typed).unwrap().exits(0).shows(&["of the expected 1.0 ns"]);
+    place.run(&typed).unwrap().exits(0).shows(&["of the expected 1.00 ns"]);
     place
         .run("reference export both good=1 --merge ours.toml")
         .unwrap()

@@ -147,7 +147,8 @@ impl Reference {
                 return Err(ReferenceError::Value(figure.name.clone()));
             }
             let is_named = !figure.workload.is_empty() && !figure.metric.is_empty();
-            if is_named == !figure.not_comparable.is_empty() {
+            let has_no_reason = figure.not_comparable.is_empty();
+            if is_named != has_no_reason {
                 return Err(ReferenceError::Incomparable(figure.name.clone()));
             }
         }

@@ -1,4 +1,5 @@
 //! Files of references, and results next to them.
+#![expect(clippy::unwrap_used, reason = "helpers of tests fail by panicking")]
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

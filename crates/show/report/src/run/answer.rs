@@ -17,7 +17,7 @@ pub(crate) fn answer(view: &View) -> Vec<String> {
     if view.rows.is_empty() {
         return vec!["Nothing was measured.".to_owned()];
     }
-    let mut lines: Vec<String> = expected(view).into_iter().collect();
+    let mut lines: Vec<String> = expectation_answer(view).into_iter().collect();
     lines.extend(compared(view, lines.is_empty()));
     lines.extend(proof_answer(view.finding.proof.as_ref()));
     lines.extend(precision(view));
@@ -25,8 +25,9 @@ pub(crate) fn answer(view: &View) -> Vec<String> {
     lines
 }
 
-/// Whether the results that have an expectation reach it, with the one that is farthest below its own.
-fn expected(view: &View) -> Option<String> {
+/// Whether the results that have an expectation reach it, with the one that is farthest below its own. None if no result has one.
+#[must_use]
+pub fn expectation_answer(view: &View) -> Option<String> {
     let mut below: Vec<(&ResultRow, f64)> = Vec::new();
     let mut undecided: Vec<&ResultRow> = Vec::new();
     let mut all = 0;

@@ -28,6 +28,7 @@ mod typed_value;
 pub(crate) mod view;
 
 pub use again::again;
+pub use answer::expectation_answer;
 pub use brief::brief_scorecard;
 pub use burst::burst_text;
 pub use curves::CurveText;
