@@ -235,16 +235,20 @@ program.
     plumb reference export web label=healthy > web.toml     on a healthy machine, of three runs or more
     plumb reference add web.toml                            on each machine of the same kind
 
-From then on, `plumb run` on a machine of this kind reports each result as a share of the reference. Below a
-result, `24 % [22, 26] of 9.30 k ops/s (reference web)` compares it with the median over hosts. A result is *below* its
-expectation if its whole interval is worse than the worst run of the reference, it *reaches* it if its whole interval is at
-least as good, and otherwise plumb says that it is too imprecise. Each of these statements has the level of its interval (95 %).
-A session that is too short for an interval of this machine decides only if the machine's speed would have to change by a
-factor of three.
-`--expect SERIES=FIGURE` and `--expect reference:NAME` win over references of the same kind.
+From then on, `plumb run` on a machine of this kind, if it is prepared alike, reports the first metric of each point as a
+share of the reference. `24 % [22, 26] of 9.30 k ops/s (reference web, whose worst run is 8.10 k ops/s)` compares a result with
+the median over hosts. A result is *below* its expectation if its whole interval is worse than the worst run of the reference;
+it *reaches* it if its whole interval is at least as good; otherwise it cannot be judged yet. The interval has a level of 95 %,
+but the worst of few runs is itself uncertain: use many runs. A session that is too short for an interval of this machine
+decides only if the machine's speed would have to change by a factor of three. That factor is a judgement; it was not simulated.
 
-`--merge` adds the hosts of another file. Files name the kind of machine, but no hosts. With fewer than eight hosts, a
-reference is not a population, and plumb says so.
+`--expect SERIES=FIGURE` and `--expect reference:NAME` win over references of the same kind. Of several references of this
+kind, the last by name wins. Runs next to a load or with servers on another machine are not compared with them.
+
+Points that were measured next to a load, with a knob of their own or with another machine are not exported.
+`plumb reference export NAME --merge A --merge B` combines the hosts of files. A file names the kind of machine and no
+hosts; it does have the command lines of measured commands. With fewer than eight hosts, a reference is not a population,
+and plumb says so.
 
 ## The file
 
@@ -253,18 +257,21 @@ TOML with the schema `plumb.reference/1`:
 | field | meaning |
 | --- | --- |
 | `name`, `summary`, `machine`, `source`, `date`, `method`, `remarks` | whose figures these are |
+| `prepared` | how the machine was prepared, if plumb measured it |
 | `kind` | fingerprint of the kind of machine (`plumb doctor --json`), if plumb measured it |
 | `figure.value`, `figure.unit` | the figure in an SI base unit |
 | `figure.printed`, `figure.recomputed` | as the source prints it, and how the value follows |
 | `figure.workload`, `figure.metric`, `figure.settings`, `figure.version` | the points that may be compared with it |
+| `figure.measure` | the command that measures it |
 | `figure.differs` | how the conditions differ from those of the workload |
 | `figure.not-comparable` | why no workload can be compared with it |
 | `figure.hosts` | for each host, the median of each run |
 
 ## Not shipped
 
-- Pages that show their figures only in pictures: the ciphers of OpenSSH in 2010 and 2015, the charts of App Engine, the
-  kernels of cbenchsuite. The first states only that two transfers differed by 16 to 20 %.
+- Pages that show their figures only in pictures: the ciphers of OpenSSH in 2010 and 2015 (two transfers differed by 16 to
+  20 %), the charts of App Engine, the kernels of cbenchsuite (with 4 threads, Linux 3.16 made 10,000 forks less, about 4 %).
+- Figures next to those that are shipped: CPU shares of bonnie++, packets per second of iSCSI, the memory of languages.
 - Populations: nobody has measured eight hosts of a kind yet.
 
 ## Shipped

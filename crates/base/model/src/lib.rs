@@ -62,6 +62,7 @@ pub use measurement::Measurement;
 pub use plan::{
     AFTER_PAUSE, CPU, Companion, ComparisonPlan, Expectation, ExtraWork, Goal, MARGIN, PEAK_MEMORY,
     Plan, PlannedPoint, Program, ProofPoint, ProofRole, SHORTEST_PAUSE_NS, Sampling, VerdictGoal,
+    prepared_words,
 };
 pub use plumb_stats::verdict::{Confidence, Verdict};
 pub use point::{Point, PointError};

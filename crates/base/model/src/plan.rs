@@ -64,6 +64,25 @@ pub const AFTER_PAUSE: &str = "pause";
 /// Between two invocations a shorter time is not a pause, in nanoseconds.
 pub const SHORTEST_PAUSE_NS: u64 = 50_000_000;
 
+/// What these prepare, in words: all that may change results. Of companions only those that prepare the machine count.
+pub fn prepared_words<'p>(
+    preparations: impl Iterator<Item = &'p Preparation>,
+    companions: impl Iterator<Item = &'p Companion>,
+) -> String {
+    let mut names: Vec<String> = preparations
+        .filter(|preparation| !preparation.changes_nothing())
+        .map(Preparation::name)
+        .collect();
+    names.extend(
+        companions
+            .filter(|companion| companion.role == Role::Preparation)
+            .map(|companion| companion.point.name()),
+    );
+    // In whichever order they were typed, the same preparations are the same words.
+    names.sort();
+    if names.is_empty() { "nothing".into() } else { names.join(" ") }
+}
+
 /// A figure that a series should reach.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Expectation {
@@ -310,20 +329,7 @@ impl Plan {
     #[must_use]
     pub fn prepared(&self, point: Option<&PlannedPoint>) -> String {
         let own = point.map(|point| point.preparation.as_slice()).unwrap_or_default();
-        let prepared = self.preparation.iter().chain(own);
-        let mut names: Vec<String> = prepared
-            .filter(|preparation| !preparation.changes_nothing())
-            .map(Preparation::name)
-            .collect();
-        let companions = self.beside(point);
-        names.extend(
-            companions
-                .filter(|companion| companion.role == Role::Preparation)
-                .map(|companion| companion.point.name()),
-        );
-        // In whichever order they were typed, the same preparations are the same words.
-        names.sort();
-        if names.is_empty() { "nothing".into() } else { names.join(" ") }
+        prepared_words(self.preparation.iter().chain(own), self.beside(point))
     }
 
     /// When a point is done, if rules say so: its own, or the plan's.

@@ -24,6 +24,10 @@ use crate::ui::Ui;
 
 /// So many runs of either side in turns are eight blocks.
 const FEWEST_IN_TURNS: usize = 9;
+/// The smallest relative change that matters, unless another is given.
+const DEFAULT_MARGIN: &str = "1%";
+/// The label that holds the price of a run, unless another is given.
+const DEFAULT_PRICE: &str = "price";
 /// Series of a run that are named where none is common.
 const MOST_NAMED: usize = 3;
 
@@ -57,10 +61,10 @@ pub struct CompareArgs {
     #[arg(long, value_name = "FIELD,…")]
     by: Option<String>,
     /// The smallest relative change that matters
-    #[arg(long, value_name = "SHARE", default_value = "1%")]
+    #[arg(long, value_name = "SHARE", default_value = DEFAULT_MARGIN)]
     margin: String,
     /// The label that holds the price of a run
-    #[arg(long, value_name = "LABEL", default_value = "price")]
+    #[arg(long, value_name = "LABEL", default_value = DEFAULT_PRICE)]
     price: String,
     /// Also divide each ratio by that of this series, such as a cipher that no processor accelerates
     ///
@@ -159,16 +163,20 @@ fn refuse_with_reference(args: &CompareArgs) -> Result<()> {
         ("--across", args.across),
         ("--normalise-by", args.normalise_by.is_some()),
         ("--all", args.all),
+        ("--price", args.price != DEFAULT_PRICE),
+        ("--margin", args.margin != DEFAULT_MARGIN),
         ("--force", args.force),
         ("--format markdown", args.format == OutputFormat::Markdown),
     ];
     match given.iter().find(|(_, is_given)| *is_given) {
         Some((option, _)) => Err(CommandError::usage(format!(
             "{option} does not apply to a comparison with a reference"
-        ))),
+        ))
+        .hint("plumb compare reference:NAME RUN")),
         None if args.strict => Err(CommandError::usage(
             "--strict would always fail: a comparison with a reference has no verdict",
-        )),
+        )
+        .hint("plumb run --expect reference:NAME    has verdicts")),
         None => Ok(()),
     }
 }

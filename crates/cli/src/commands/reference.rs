@@ -1,25 +1,31 @@
 //! `plumb reference`: figures of other machines, published or measured.
 
 use std::fs;
+use std::io::{ErrorKind, Write};
 use std::path::{Path, PathBuf};
 
 use clap::{Args, Subcommand as Commands};
-use plumb_model::{Machine, SeriesInRun};
-use plumb_query::Selection;
-use plumb_reference::{Reference, SCHEMA, compare, merge, of_runs};
+use plumb_model::{Id, Machine, RunStatus, SeriesInRun};
+use plumb_query::{Selection, SinceLastRun};
+use plumb_reference::{Reference, ReferenceFigure, SCHEMA, compare, merge, of_runs, shipped};
 use plumb_report::{
     reference_card, reference_comparison_card, reference_comparison_json, reference_json,
     references_card, references_json,
 };
+use plumb_store::{Store, short};
+use plumb_text::command_line::quoted;
 use plumb_text::{counted, time};
 
 use crate::commands::subcommand::{Context, Subcommand};
 use crate::error::{CommandError, Exit, Result};
-use crate::reading::{output, references, runs};
+use crate::reading::{references, runs};
 use crate::ui::Ui;
 
 /// Characters of the day in a date by RFC 3339.
 const DAY: usize = "2026-11-29".len();
+
+/// Runs of a figure below which its range says little.
+const FEWEST_RUNS: usize = 3;
 
 /// Manage references: figures of other machines to compare with
 #[derive(Debug, Args)]
@@ -28,7 +34,7 @@ const DAY: usize = "2026-11-29".len();
   plumb reference show linode-360-2010
   plumb compare reference:linode-360-2010 last        the last run next to a reference
   plumb run bonnie --expect reference:linode-360-2010
-  plumb reference export web last~2 last~1 last > web.toml    make a reference of three runs
+  plumb reference export web last~2 last~1 last > web.toml    of three runs of a healthy machine
   plumb reference add web.toml                        on other machines of this kind, for plumb run
 
 `plumb run` compares its results with every added reference of the same kind of machine.")]
@@ -67,16 +73,18 @@ enum ReferenceCommand {
 #[command(after_long_help = "Examples:
   plumb reference export web last~2 last~1 last > web.toml
   plumb reference export web label=healthy > web.toml          all runs with this label
-  plumb reference export web last --merge web.toml > all.toml  add a host
+  plumb reference export web --merge a.toml --merge b.toml > web.toml   hosts of two files
 
-All runs must be of one kind of machine. The file has the median of each run, and no names of hosts.")]
+All runs must be complete, of one kind of machine, and prepared alike. The file has the first metric of each point with the \
+median of each run. It names no hosts, but it has the command lines of measured commands. Points that were measured next to \
+a load, with a knob of their own or with another machine are left out.")]
 struct ExportReferenceArgs {
     /// The name of the new reference
     name: String,
     /// Stored runs: ids, `last`, `last~2`, or labels `k=v`, which select all matching runs
-    #[arg(required = true, value_name = "RUN")]
+    #[arg(required_unless_present = "merge", value_name = "RUN")]
     runs: Vec<String>,
-    /// Add the hosts of this reference, which must not be among these runs
+    /// Add the hosts of this reference
     #[arg(long, value_name = "FILE")]
     merge: Vec<PathBuf>,
     /// One line that describes the machines [default: the model of the CPU]
@@ -99,9 +107,7 @@ impl Subcommand for ReferenceArgs {
 
 fn list(ui: &Ui) -> Result<Exit> {
     let (known, broken) = references::all();
-    for error in &broken {
-        ui.warn(&error.to_string());
-    }
+    references::warn_of(&broken, ui);
     ui.out(&if ui.wants_json() {
         references_json(&known).map_err(|error| CommandError::bug(error.to_string()))?
     } else {
@@ -122,39 +128,48 @@ fn show(name: &str, ui: &Ui) -> Result<Exit> {
 
 fn add(file: &Path, replace: bool, ui: &Ui) -> Result<Exit> {
     let reference = references::read(file)?;
-    let kept = references::file_of(&reference.name)?;
-    if kept.exists() && !replace {
-        return Err(CommandError::usage(format!(
-            "there is a reference {} already",
-            reference.name
-        ))
-        .hint("--replace replaces it")
-        .hint(format!(
-            "plumb reference export NAME RUN --merge {}    merges both",
-            kept.display()
-        )));
+    let name = &reference.name;
+    if shipped(name).is_some() {
+        return Err(CommandError::usage(format!("plumb ships a reference named `{name}`"))
+            .hint(format!("change `name` in {}", file.display())));
     }
+    let kept = references::file_of(name)?;
     let text = reference.to_toml().map_err(|error| CommandError::bug(error.to_string()))?;
-    write_whole(&kept, &text)?;
+    if !write_whole(&kept, &text, replace)? {
+        return Err(CommandError::usage(format!("a reference named `{name}` already exists"))
+            .hint("--replace replaces it")
+            .hint(format!(
+                "plumb reference export {name} --merge {} --merge {}    merges both",
+                quoted(&kept.display().to_string()),
+                quoted(&file.display().to_string())
+            )));
+    }
     let figures = counted(reference.figures.len(), "figure", "figures");
     ui.say(&format!(
-        "added the reference {} with {figures}; plumb compare reference:{} last    compares with it",
-        reference.name, reference.name
+        "added the reference {name} with {figures}; plumb compare reference:{name} last    compares with it"
     ));
     Ok(Exit::Fine)
 }
 
-/// Writes a file under another name first, so that a full disk or a kill leaves the old one.
-fn write_whole(file: &Path, text: &str) -> Result<()> {
+/// Writes a file under another name first, so that a full disk, a kill or a power cut leaves the old one. False if there is one
+/// that is not to be replaced.
+fn write_whole(file: &Path, text: &str, replace: bool) -> Result<bool> {
     let trouble = |error: std::io::Error| {
         CommandError::file(format!("can't write {}: {error}", file.display()))
     };
-    if let Some(folder) = file.parent() {
-        fs::create_dir_all(folder).map_err(trouble)?;
+    let folder = file.parent().unwrap_or(Path::new("."));
+    fs::create_dir_all(folder).map_err(trouble)?;
+    let mut fresh = tempfile::NamedTempFile::new_in(folder).map_err(trouble)?;
+    fresh.write_all(text.as_bytes()).and_then(|()| fresh.as_file().sync_all()).map_err(trouble)?;
+    let written = match replace {
+        true => fresh.persist(file),
+        false => fresh.persist_noclobber(file),
+    };
+    match written {
+        Ok(_) => Ok(true),
+        Err(failure) if failure.error.kind() == ErrorKind::AlreadyExists => Ok(false),
+        Err(failure) => Err(trouble(failure.error)),
     }
-    let fresh = file.with_extension("new");
-    output::write_file(&fresh, text.as_bytes())?;
-    fs::rename(&fresh, file).map_err(trouble)
 }
 
 fn remove(name: &str, ui: &Ui) -> Result<Exit> {
@@ -173,43 +188,31 @@ fn remove(name: &str, ui: &Ui) -> Result<Exit> {
 fn export(args: &ExportReferenceArgs, store: Option<&Path>, ui: &Ui) -> Result<Exit> {
     // Refuses what could not be added.
     references::file_of(&args.name)?;
-    let others: Vec<Reference> =
-        args.merge.iter().map(|file| references::read(file)).collect::<Result<_>>()?;
-    let store = runs::open(store)?;
-    let ids: Vec<_> =
-        runs::of_labels(&store, &args.runs)?.into_iter().flat_map(|named| named.runs).collect();
-    let series = plumb_query::read(&store, Selection::Runs(&ids))?;
-    let figures = of_runs(&series);
-    if figures.is_empty() {
-        return Err(CommandError::nothing("these runs have no results"));
+    let mut parts: Vec<Reference> = Vec::new();
+    if !args.runs.is_empty() {
+        parts.push(measured(args, store)?);
     }
-    let machine = one_kind(&series)?;
-    let mut reference = Reference {
-        schema: SCHEMA.to_owned(),
-        name: args.name.clone(),
-        summary: args.summary.clone().unwrap_or_else(|| model(&machine)),
-        date: newest_date(&series),
-        source: format!("plumb {}", env!("CARGO_PKG_VERSION")),
-        machine: model(&machine),
-        kind: Some(machine.fingerprint.clone()),
-        method: String::new(),
-        remarks: Vec::new(),
-        figures,
-    };
-    for other in &others {
-        if other.kind.is_some() && other.kind != reference.kind {
-            return Err(CommandError::usage(format!(
-                "the reference {} is of another kind of machine ({})",
-                other.name, other.machine
-            )));
-        }
-        reference = merge(reference, other);
+    for file in &args.merge {
+        parts.push(references::read(file)?);
     }
-    if reference.figures.iter().any(|figure| figure.range().is_none()) {
-        ui.warn(
-            "some figures are of one run: without a range, results that differ from them by chance count as below. Export \
-             three runs or more",
-        );
+    let mut parts = parts.into_iter();
+    // clap asks for a run or a file.
+    let Some(first) = parts.next() else { return Err(CommandError::bug("nothing to export")) };
+    let mut reference = Reference { name: args.name.clone(), ..first };
+    for other in parts {
+        reference = merge(reference, &other).map_err(|error| {
+            CommandError::usage(error.to_string()).hint(
+                "plumb reference export NAME RUN    makes a reference of each kind of machine",
+            )
+        })?;
+    }
+    let few = reference.figures.iter().filter(|figure| runs_of(figure) < FEWEST_RUNS).count();
+    if few > 0 {
+        ui.warn(&format!(
+            "{few} of {} are of fewer than {FEWEST_RUNS} runs: their ranges are too narrow, so that healthy machines may count \
+             as below",
+            counted(reference.figures.len(), "figure", "figures")
+        ));
     }
     ui.out(&if ui.wants_json() {
         reference_json(&reference).map_err(|error| CommandError::bug(error.to_string()))?
@@ -217,6 +220,61 @@ fn export(args: &ExportReferenceArgs, store: Option<&Path>, ui: &Ui) -> Result<E
         reference.to_toml().map_err(|error| CommandError::bug(error.to_string()))?
     });
     Ok(Exit::Fine)
+}
+
+fn runs_of(figure: &ReferenceFigure) -> usize {
+    figure.hosts.iter().map(Vec::len).sum()
+}
+
+/// A reference of stored runs.
+fn measured(args: &ExportReferenceArgs, store: Option<&Path>) -> Result<Reference> {
+    let store = runs::open(store)?;
+    let ids: Vec<Id> =
+        runs::of_labels(&store, &args.runs)?.into_iter().flat_map(|named| named.runs).collect();
+    let prepared = one_preparation(&store, &ids)?;
+    let series = plumb_query::read(&store, Selection::Runs(&ids))?;
+    let figures = of_runs(&series);
+    if figures.is_empty() {
+        return Err(CommandError::nothing("these runs have no results that a reference can have")
+            .hint("results that were measured next to a load, with a knob or with another machine are left out"));
+    }
+    let machine = one_kind(&series)?;
+    Ok(Reference {
+        schema: SCHEMA.to_owned(),
+        name: args.name.clone(),
+        summary: args.summary.clone().unwrap_or_else(|| model(&machine)),
+        date: newest_date(&series),
+        source: format!("plumb {}", env!("CARGO_PKG_VERSION")),
+        machine: model(&machine),
+        kind: Some(machine.fingerprint.clone()),
+        prepared: Some(prepared),
+        method: String::new(),
+        remarks: Vec::new(),
+        figures,
+    })
+}
+
+/// How the machine was prepared in all these runs.
+fn one_preparation(store: &Store, ids: &[Id]) -> Result<String> {
+    let mut all: Vec<String> = Vec::new();
+    for id in ids {
+        let record = store.record(*id)?;
+        if record.status != RunStatus::Complete {
+            return Err(CommandError::usage(format!("the run {} is not complete", short(*id)))
+                .hint(format!("plumb run --resume {}    completes it", short(*id))));
+        }
+        all.push(record.plan.prepared(None));
+    }
+    all.sort();
+    all.dedup();
+    match all.as_slice() {
+        [one] => Ok(one.clone()),
+        several => Err(CommandError::usage(format!(
+            "the machine was prepared differently in these runs ({})",
+            several.join("; ")
+        ))
+        .hint("name runs with the same --prepare and --set")),
+    }
 }
 
 /// The kind of machine of all these series.
@@ -258,22 +316,18 @@ fn newest_date(series: &[SeriesInRun]) -> String {
 /// # Errors
 /// When the reference or a run is unknown, or there are several references.
 pub fn compare_with(names: &[String], store: Option<&Path>, ui: &Ui) -> Result<Exit> {
-    let (of_references, of_runs): (Vec<&String>, Vec<&String>) =
-        names.iter().partition(|name| references::named(name).is_some());
+    let (of_references, of_runs): (Vec<String>, Vec<String>) =
+        names.iter().cloned().partition(|name| references::named(name).is_some());
     let [reference] = of_references.as_slice() else {
-        return Err(CommandError::usage("compare runs with one reference at a time"));
+        return Err(CommandError::usage("runs are compared with one reference at a time")
+            .hint("plumb compare reference:NAME RUN"));
     };
     let reference = references::find(references::named(reference).unwrap_or_default())?;
     let store = runs::open(store)?;
     let mut compared = Vec::new();
-    for name in of_runs {
-        for run in runs::of_labels(&store, std::slice::from_ref(name))?
-            .into_iter()
-            .flat_map(|named| named.runs)
-        {
-            let series = plumb_query::read(&store, Selection::Runs(&[run]))?;
-            compared.push((name.clone(), compare(&reference, &series, &references::settings)));
-        }
+    for run in runs::of_labels(&store, &of_runs)?.into_iter().flat_map(|named| named.runs) {
+        let series = shown_series(&store, run, &reference, ui)?;
+        compared.push((short(run), compare(&reference, &series, &references::settings)));
     }
     ui.out(&if ui.wants_json() {
         reference_comparison_json(&reference, &compared)
@@ -282,4 +336,38 @@ pub fn compare_with(names: &[String], store: Option<&Path>, ui: &Ui) -> Result<E
         reference_comparison_card(&reference, &compared, &ui.terminal())
     });
     Ok(Exit::Fine)
+}
+
+/// The series of a run with the intervals that its scorecard shows.
+fn shown_series(
+    store: &Store,
+    run: Id,
+    reference: &Reference,
+    ui: &Ui,
+) -> Result<Vec<SeriesInRun>> {
+    let record = store.record(run)?;
+    let prepared = record.plan.prepared(None);
+    if reference.prepared.as_ref().is_some_and(|of_reference| *of_reference != prepared) {
+        ui.warn(&format!(
+            "the machine was prepared differently: {} in the run {}, {} in the reference",
+            prepared,
+            short(run),
+            reference.prepared.as_deref().unwrap_or_default()
+        ));
+    }
+    let finding = plumb_query::of_run(store, &record, SinceLastRun::NotAsked)?;
+    let mut series = plumb_query::read(store, Selection::Runs(&[run]))?;
+    for one in &mut series {
+        let result = finding.results.iter().find(|result| {
+            result.metric == one.metric
+                && one
+                    .points
+                    .iter()
+                    .any(|point| point.point == result.point.index && point.target == result.target)
+        });
+        if let Some(result) = result {
+            one.estimate = result.shown();
+        }
+    }
+    Ok(series)
 }

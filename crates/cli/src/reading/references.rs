@@ -10,6 +10,7 @@ use plumb_suite::nearest;
 
 use crate::error::{CommandError, Result};
 use crate::locate;
+use crate::ui::Ui;
 
 /// How a reference is named where a run or an expectation could stand.
 const PREFIX: &str = "reference:";
@@ -50,8 +51,12 @@ pub fn read(file: &Path) -> Result<Reference> {
 }
 
 fn parse(text: &str, origin: &str) -> Result<Reference> {
-    Reference::parse(text)
-        .map_err(|error| CommandError::file(format!("{origin} is not a reference: {error}")))
+    // The reader of TOML also draws the line with the error; its first line has the place.
+    Reference::parse(text).map_err(|error| {
+        let error = error.to_string();
+        let first = error.lines().next().unwrap_or_default();
+        CommandError::file(format!("{origin} is not a reference: {first}"))
+    })
 }
 
 /// All references by name. Of an added one that can't be read there is only the reason.
@@ -69,7 +74,7 @@ pub fn all() -> (Vec<KnownReference>, Vec<CommandError>) {
     // The kind of this machine is read only if there is something to compare it with.
     let mut kind = None;
     for file in added_files() {
-        match read(&file) {
+        match read_added(&file) {
             Ok(reference) => {
                 let here =
                     kind.get_or_insert_with(|| plumb_machine::machine(&locate::root()).fingerprint);
@@ -82,6 +87,31 @@ pub fn all() -> (Vec<KnownReference>, Vec<CommandError>) {
     }
     known.sort_by(|one, other| one.reference.name.cmp(&other.reference.name));
     (known, broken)
+}
+
+/// Reports added references that cannot be read, and what to do about each.
+pub fn warn_of(broken: &[CommandError], ui: &Ui) {
+    for error in broken {
+        let lines: Vec<String> = std::iter::once(error.to_string())
+            .chain(error.hints().iter().map(|hint| format!("  hint: {hint}")))
+            .collect();
+        ui.warn(&lines.join("\n"));
+    }
+}
+
+/// An added reference, whose name is that of its file.
+fn read_added(file: &Path) -> Result<Reference> {
+    let named = file.file_stem().unwrap_or_default().to_string_lossy();
+    let remove = format!("plumb reference remove {named}    removes it");
+    let reference = read(file).map_err(|error| error.hint(remove.clone()))?;
+    if reference.name != named {
+        let name = &reference.name;
+        let message = format!("{} has the reference `{name}`", file.display());
+        return Err(CommandError::file(message)
+            .hint(remove)
+            .hint(format!("rename it to {name}.toml")));
+    }
+    Ok(reference)
 }
 
 /// The files that the user added, by name.
@@ -105,7 +135,7 @@ pub fn find(name: &str) -> Result<Reference> {
     if is_reference_name(name) {
         let file = file_of(name)?;
         if file.exists() {
-            return read(&file);
+            return read_added(&file);
         }
         if let Some(reference) = shipped(name) {
             return reference.map_err(|error| CommandError::bug(format!("{name}: {error}")));
@@ -163,17 +193,23 @@ pub fn expectations(reference: &Reference, points: &[PlannedPoint]) -> Vec<Expec
     all
 }
 
-/// The same by the references that the user added for this kind of machine.
-pub fn expectations_of_this_kind(points: &[PlannedPoint]) -> (Vec<Expectation>, Vec<CommandError>) {
+/// The same by the references that the user added for this kind of machine, and
+/// whose machines were prepared alike. Of several references, the last by name wins.
+pub fn expectations_of_this_kind(
+    points: &[PlannedPoint],
+    prepared: &str,
+) -> (Vec<Expectation>, Vec<CommandError>) {
     let (known, broken) = all();
-    let of_kind = known.iter().filter(|known| known.is_of_this_kind);
+    let of_kind = known.iter().filter(|known| {
+        known.is_of_this_kind && known.reference.prepared.as_deref() == Some(prepared)
+    });
     (of_kind.flat_map(|known| expectations(&known.reference, points)).collect(), broken)
 }
 
 #[cfg(test)]
 mod tests {
     use plumb_model::Point;
-    use plumb_reference::{Reference, SHIPPED};
+    use plumb_reference::{Reference, ReferenceFigure, SHIPPED};
 
     /// Every figure that names a workload can be compared with a point of that workload.
     #[test]
@@ -201,9 +237,21 @@ mod tests {
     #[test]
     fn settings_of_figures_are_those_of_points() {
         let reference = super::find("iscsi-1mbit").unwrap();
-        let settings = super::settings(&reference.figures[0]);
+        let of_name = |figure: &&ReferenceFigure| figure.name == "copy to the mounted disk";
+        let figure = reference.figures.iter().find(of_name).unwrap();
         let shown: Vec<String> =
-            settings.iter().map(|(name, value)| format!("{name}={value}")).collect();
-        assert_eq!(shown, ["rtt=75000000", "up=125000"]);
+            super::settings(figure).iter().map(|(name, value)| format!("{name}={value}")).collect();
+        // `scale` is among them: a point with scale=100 takes a hundredth of the time.
+        let wanted = [
+            "encryption=none",
+            "jitter=0",
+            "method=file",
+            "rtt=75000000",
+            "scale=1",
+            "size=11000000",
+            "tunnel=ssh",
+            "up=125000",
+        ];
+        assert_eq!(shown, wanted);
     }
 }

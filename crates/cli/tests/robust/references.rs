@@ -20,7 +20,7 @@ fn a_run_is_compared_with_published_figures() {
     let run = "run memory.copy -p method=libc,loop -p size=4MiB --max-invocations 2 --min-invocations 2 -q --no-lock";
     place.run(run).unwrap().exits(0);
     place.run("compare reference:bifferboard-2009 last").unwrap().exits(0).shows(&[
-        "2 of 26 figures can be compared",
+        "2 of 29 figures can be compared",
         "mbw DUMB",
         "memory.copy:size=4MiB/bandwidth",
         "uncalibrated",
@@ -40,7 +40,7 @@ fn a_run_is_compared_with_published_figures() {
     let times = row["performance"]["estimate"].as_f64().unwrap();
     assert!((times - result / printed).abs() < 1e-3 * times, "{row}");
     let all = json["compared"].as_array().unwrap().len();
-    assert_eq!(all + json["not_compared"].as_array().unwrap().len(), 26);
+    assert_eq!(all + json["not_compared"].as_array().unwrap().len(), 29);
 }
 
 #[test]
@@ -88,10 +88,11 @@ fn runs_of_one_machine_become_the_expectation_of_others_of_its_kind() {
     assert!((value - middle).abs() < 1e-12);
     place.write("ours.toml", &exported).unwrap();
     place.run("reference add ours.toml").unwrap().exits(0).says(&["added the reference ours"]);
-    place.run("reference add ours.toml").unwrap().exits(2).says(&["--replace", "--merge"]);
+    place.run("reference add ours.toml").unwrap().exits(2).says(&["--replace", "merges both"]);
+    place.run("reference add ours.toml --replace").unwrap().exits(0);
     place.run("reference list").unwrap().exits(0).shows(&["1 host, of this kind of machine"]);
     let run = "run process.fork --max-invocations 3 --min-invocations 3 -q --no-lock";
-    place.run(run).unwrap().exits(0).shows(&["(reference ours)"]);
+    place.run(run).unwrap().exits(0).shows(&["(reference ours, whose worst run is"]);
     let ran = place.run("show --json").unwrap().exits(0);
     let shown: serde_json::Value = serde_json::from_str(&ran.stdout).unwrap();
     let results = shown["results"].as_array().unwrap();
@@ -101,15 +102,28 @@ fn runs_of_one_machine_become_the_expectation_of_others_of_its_kind() {
     // As typed wins over the reference of this kind.
     let typed = format!("{run} --expect process.fork=1ns");
     place.run(&typed).unwrap().exits(0).shows(&["of the expected 1.00 ns"]);
+    // Under other conditions nobody expects the same.
+    let under = |more: &str| {
+        let ran = place.run(&format!("{run} {more}")).unwrap().exits(0);
+        assert!(!ran.stdout.contains("(reference ours"), "{}", ran.stdout);
+    };
+    under("--set nice=1");
+    under("--with cpu.sieve");
     place
         .run("reference export both good=1 --merge ours.toml")
         .unwrap()
-        .exits(0)
-        .shows(&["hosts = [["]);
+        .exits(2)
+        .says(&["the reference ours has the same runs of"]);
+    place
+        .run("reference export tuned last~1 last")
+        .unwrap()
+        .exits(2)
+        .says(&["prepared differently"]);
+    place.run("reference export loaded last").unwrap().exits(3).says(&["next to a load"]);
     place.run("reference remove ours").unwrap().exits(0);
     place.run("reference remove efs").unwrap().exits(2).says(&["plumb ships"]);
     let again = place.run(run).unwrap().exits(0).stdout.clone();
-    assert!(!again.contains("(reference ours)"), "{again}");
+    assert!(!again.contains("(reference ours"), "{again}");
 }
 
 #[test]
@@ -135,7 +149,17 @@ fn files_that_are_no_references_are_refused_and_added_ones_that_break_are_report
     let folder = place.root().join("data/plumb/references");
     fs::create_dir_all(&folder).unwrap();
     fs::write(folder.join("half.toml"), "schema = ").unwrap();
-    place.run("reference list").unwrap().exits(0).says(&["half.toml is not a reference"]);
+    place
+        .run("reference list")
+        .unwrap()
+        .exits(0)
+        .says(&["half.toml is not a reference", "plumb reference remove half"]);
+    place.run("reference show half").unwrap().exits(6).says(&["half.toml is not a reference"]);
     let run = "run cpu.sieve --max-invocations 1 --min-invocations 1 -q --no-lock";
     place.run(run).unwrap().exits(0).says(&["half.toml is not a reference"]);
+    place.run("reference remove half").unwrap().exits(0);
+    let shipped = "schema = 'plumb.reference/1'\nname = 'efs'\nsummary = ''\nsource = ''\nmachine = ''\n\
+                   [[figure]]\nname = 'x'\nvalue = 1\nunit = 's'\nnot-comparable = 'no'";
+    place.write("efs.toml", shipped).unwrap();
+    place.run("reference add efs.toml").unwrap().exits(2).says(&["plumb ships a reference named"]);
 }

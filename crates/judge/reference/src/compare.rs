@@ -1,7 +1,7 @@
 //! Results next to the figures of a reference. There is no verdict: a reference is of another machine, often of another
 //! program, and measured at another time.
 
-use plumb_model::{Better, Ends, Estimate, SeriesInRun, Settings, Value};
+use plumb_model::{Better, Ends, Estimate, Role, SeriesInRun, Settings, Value};
 
 use crate::file::{Reference, ReferenceFigure};
 
@@ -51,36 +51,66 @@ pub fn compare(
             not_compared.push(NotCompared { figure: index, why: figure.not_comparable.clone() });
             continue;
         }
-        let before = compared.len();
         let wanted = settings(figure);
-        for result in series.iter().filter(|result| is_of(figure, &wanted, result)) {
-            if let Some(performance) = performance(figure, result) {
-                compared.push(ComparedFigure {
-                    figure: index,
-                    series: result.name.clone(),
-                    estimate: result.estimate.clone(),
-                    performance,
-                });
-            }
+        let (usual, unusual): (Vec<&SeriesInRun>, Vec<&SeriesInRun>) = series
+            .iter()
+            .filter(|result| is_of(figure, &wanted, result))
+            .partition(|result| is_usual(result));
+        let rows: Vec<ComparedFigure> =
+            usual.iter().filter_map(|result| compared_figure(index, figure, result)).collect();
+        if rows.is_empty() {
+            let why = match unusual.first() {
+                Some(result) => format!(
+                    "{} was measured next to a load or with other settings of the machine",
+                    result.name
+                ),
+                None => not_measured(figure),
+            };
+            not_compared.push(NotCompared { figure: index, why });
         }
-        if compared.len() == before {
-            not_compared.push(NotCompared { figure: index, why: not_measured(figure) });
-        }
+        compared.extend(rows);
     }
     ReferenceComparison { compared, not_compared }
 }
 
+/// None for a metric without a good direction, and for results that are not positive.
+fn compared_figure(
+    index: usize,
+    figure: &ReferenceFigure,
+    result: &SeriesInRun,
+) -> Option<ComparedFigure> {
+    Some(ComparedFigure {
+        figure: index,
+        series: result.name.clone(),
+        estimate: result.estimate.clone(),
+        performance: performance(figure, result)?,
+    })
+}
+
+/// Whether nothing was different on purpose: no knob was set for the point, and no load ran next to it.
+pub(crate) fn is_usual(result: &SeriesInRun) -> bool {
+    let has_load = result.run.companions.iter().any(|companion| companion.role == Role::Load);
+    // What a point was measured under stands among its parameters, but is not a setting of its workload.
+    let has_condition = result
+        .point
+        .parameters
+        .iter()
+        .any(|parameter| !result.point.settings.contains_key(&parameter.name));
+    !result.is_side_of_knob && !has_load && !has_condition
+}
+
 fn is_of(figure: &ReferenceFigure, wanted: &Settings, result: &SeriesInRun) -> bool {
     let point = &result.point;
-    // Sides of a comparison of knobs are not measured under the usual conditions.
-    !result.is_side_of_knob
-        && figure.unit == result.unit
+    figure.unit == result.unit
         && figure.metric == result.metric
         && figure.is_of(&point.workload, point.version, wanted, &point.settings)
 }
 
 /// `not measured: plumb run memory.copy -p method=libc`.
 fn not_measured(figure: &ReferenceFigure) -> String {
+    if !figure.measure.is_empty() {
+        return format!("not measured: {}", figure.measure);
+    }
     let settings: String =
         figure.settings.iter().map(|(name, value)| format!(" -p {}", typed(name, value))).collect();
     format!("not measured: plumb run {}{settings}", figure.workload)

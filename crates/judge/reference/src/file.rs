@@ -29,6 +29,10 @@ pub struct Reference {
     /// The fingerprint of its kind, if plumb measured it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub kind: Option<String>,
+    /// How the machine was prepared, if plumb measured it: runs that are prepared otherwise are not compared with it by
+    /// themselves.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub prepared: Option<String>,
     /// How they were measured: commands as the source prints them.
     #[serde(default)]
     pub method: String,
@@ -68,6 +72,9 @@ pub struct ReferenceFigure {
     /// The settings that a point must have to be compared.
     #[serde(default, skip_serializing_if = "Settings::is_empty")]
     pub settings: Settings,
+    /// The command that measures it; empty if `workload` and `settings` say enough.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub measure: String,
     /// How the conditions differ from those of the workload.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub differs: String,

@@ -10,5 +10,5 @@ mod shipped;
 
 pub use compare::{ComparedFigure, NotCompared, ReferenceComparison, compare};
 pub use file::{Reference, ReferenceError, ReferenceFigure, SCHEMA, is_reference_name};
-pub use population::{merge, of_runs};
+pub use population::{MergeError, merge, of_runs};
 pub use shipped::{SHIPPED, shipped};

@@ -1,9 +1,10 @@
 //! References of one's own machines: the medians of the runs of each host.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
-use plumb_model::{Better, Host, SeriesInRun};
+use plumb_model::{Better, Host, PointFacts, SeriesInRun};
 
+use crate::compare::is_usual;
 use crate::file::{Reference, ReferenceFigure};
 
 /// The runs of one series: its values by host.
@@ -12,14 +13,14 @@ struct SeriesOfHosts<'s> {
     by_host: BTreeMap<&'s Host, Vec<f64>>,
 }
 
-/// The figures of these series, one per first metric, with the median of every run by host. Series of points that are
-/// sides of a comparison of knobs do not count. The hosts' names are left out.
+/// The figures of these series, one per first metric, with the median of every run by host. Series that were measured next to a
+/// load or with other settings of the machine do not count. The hosts' names are left out.
 #[must_use]
 pub fn of_runs(series: &[SeriesInRun]) -> Vec<ReferenceFigure> {
     let mut all: BTreeMap<String, SeriesOfHosts<'_>> = BTreeMap::new();
     let usable = series.iter().filter(|series| {
         series.primary
-            && !series.is_side_of_knob
+            && is_usual(series)
             && series.better != Better::Neither
             && series.estimate.value > 0.0
     });
@@ -42,6 +43,7 @@ pub fn of_runs(series: &[SeriesInRun]) -> Vec<ReferenceFigure> {
             version: Some(of.first.point.version),
             metric: of.first.metric.clone(),
             settings: of.first.point.settings.clone(),
+            measure: format!("plumb run {}", quoted(&of.first.point)),
             differs: String::new(),
             not_comparable: String::new(),
             hosts,
@@ -50,28 +52,95 @@ pub fn of_runs(series: &[SeriesInRun]) -> Vec<ReferenceFigure> {
     figures.collect()
 }
 
-/// Adds the hosts of another reference to a figure of the same name, version and settings; figures that only the other
-/// has are added. The same host in both counts twice: references do not name hosts.
-#[must_use]
-pub fn merge(mut one: Reference, other: &Reference) -> Reference {
-    let known: BTreeSet<String> = one.figures.iter().map(|figure| figure.name.clone()).collect();
-    for figure in &mut one.figures {
-        let same = other.figures.iter().find(|candidate| {
-            candidate.name == figure.name
-                && candidate.version == figure.version
-                && candidate.settings == figure.settings
-                && candidate.unit == figure.unit
-        });
-        if let Some(same) = same {
-            figure.hosts.extend(same.hosts.iter().cloned());
-            if !figure.hosts.is_empty() {
-                figure.value = median_of_hosts(&figure.hosts);
-            }
-        }
+/// The point as a word of a shell.
+fn quoted(point: &PointFacts) -> String {
+    let key = if point.key.is_empty() { String::new() } else { format!(":{}", point.key) };
+    let name = format!("{}{key}", point.workload);
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "=.,:/@+-_".contains(c);
+    if name.chars().all(is_plain) { name } else { format!("'{}'", name.replace('\'', r"'\''")) }
+}
+
+/// Why two references cannot be merged.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum MergeError {
+    /// One is not of a kind of machine that plumb knows.
+    #[error("the reference {0} was not measured by plumb")]
+    NotMeasured(String),
+    /// They are of different kinds of machines.
+    #[error("the reference {name} is of another kind of machine ({machine})")]
+    OtherKind {
+        /// The reference.
+        name: String,
+        /// Its machine.
+        machine: String,
+    },
+    /// The machines were prepared differently.
+    #[error("the machines of the reference {name} were prepared differently ({prepared})")]
+    OtherPreparation {
+        /// The reference.
+        name: String,
+        /// How they were prepared.
+        prepared: String,
+    },
+    /// A host is in both.
+    #[error("the reference {name} has the same runs of {figure}")]
+    SameRuns {
+        /// The reference.
+        name: String,
+        /// The figure whose runs are equal.
+        figure: String,
+    },
+}
+
+/// Adds the hosts of another reference to the figures that are of the same point and metric; figures that only the other has
+/// are added. References do not name hosts: fresh runs of a host that is in both count as another host.
+///
+/// # Errors
+/// When they cannot be merged; runs that are equal to the last digit are the same runs.
+pub fn merge(mut one: Reference, other: &Reference) -> Result<Reference, MergeError> {
+    if other.kind.is_none() {
+        return Err(MergeError::NotMeasured(other.name.clone()));
     }
-    one.figures
-        .extend(other.figures.iter().filter(|figure| !known.contains(&figure.name)).cloned());
-    one
+    if other.kind != one.kind {
+        return Err(MergeError::OtherKind {
+            name: other.name.clone(),
+            machine: other.machine.clone(),
+        });
+    }
+    if other.prepared != one.prepared {
+        return Err(MergeError::OtherPreparation {
+            name: other.name.clone(),
+            prepared: other.prepared.clone().unwrap_or_default(),
+        });
+    }
+    for figure in &other.figures {
+        let same = one.figures.iter_mut().find(|candidate| is_same(candidate, figure));
+        let Some(same) = same else {
+            one.figures.push(figure.clone());
+            continue;
+        };
+        if figure.hosts.iter().any(|runs| same.hosts.contains(runs)) {
+            return Err(MergeError::SameRuns {
+                name: other.name.clone(),
+                figure: figure.name.clone(),
+            });
+        }
+        same.hosts.extend(figure.hosts.iter().cloned());
+        same.value = median_of_hosts(&same.hosts);
+    }
+    if other.date > one.date {
+        one.date.clone_from(&other.date);
+    }
+    Ok(one)
+}
+
+/// Whether both are of the same metric of the same point, measured in the same way.
+fn is_same(one: &ReferenceFigure, other: &ReferenceFigure) -> bool {
+    one.workload == other.workload
+        && one.version == other.version
+        && one.settings == other.settings
+        && one.metric == other.metric
+        && one.unit == other.unit
 }
 
 /// The median over hosts of the median over their runs: a host with many runs counts once.

@@ -16,8 +16,12 @@ const LIST_SCHEMA: &str = "plumb.references/1";
 /// Name of the form of a comparison with a reference.
 const COMPARISON_SCHEMA: &str = "plumb.reference-comparison/1";
 
-/// Why a comparison with a reference has no verdict.
-const UNCALIBRATED: &str = "The verdict is uncalibrated: the figures are of another machine and another time, and most of another program.";
+/// Why a comparison with published figures has no verdict.
+const PUBLISHED: &str = "The verdict is uncalibrated: the figures are of another machine and another time, and most of another program.";
+
+/// Why a comparison with figures that plumb measured has no verdict.
+const MEASURED: &str =
+    "The verdict is uncalibrated: the figures are of other times, and maybe of another host.";
 
 /// A reference that plumb knows, and where it comes from.
 #[derive(Debug, Clone, PartialEq)]
@@ -203,7 +207,7 @@ pub struct ReferenceComparisonDocument {
     pub schema: &'static str,
     /// The name of the reference.
     pub reference: String,
-    /// The runs, as they were named.
+    /// The ids of the runs.
     pub runs: Vec<String>,
     /// Always `uncalibrated`: a reference has no interval.
     pub verdict: &'static str,
@@ -225,7 +229,7 @@ pub struct ComparedFigurePart {
     pub reference: f64,
     /// The unit of both.
     pub unit: String,
-    /// The run, as it was named.
+    /// The id of the run.
     pub run: String,
     /// The name of the series.
     pub series: String,
@@ -247,13 +251,13 @@ pub struct NotComparedFigurePart {
     pub reference: f64,
     /// The unit of the figure.
     pub unit: String,
-    /// The run, as it was named.
+    /// The id of the run.
     pub run: String,
     /// Why it was not compared.
     pub why: String,
 }
 
-/// Runs next to a reference, as the text of a document. Each comparison has the name of its run.
+/// Runs next to a reference, as the text of a document. Each comparison has the id of its run.
 ///
 /// # Errors
 /// When it can't be written as JSON.
@@ -323,7 +327,8 @@ pub fn reference_comparison_card(
         ));
         if !comparison.compared.is_empty() {
             out.push_str(&terminal.table(&compared_table(reference, comparison)));
-            out.push_str(&terminal.lines(0, &TextLine::new(Style::Flag, UNCALIBRATED)));
+            let why = if reference.kind.is_some() { MEASURED } else { PUBLISHED };
+            out.push_str(&terminal.lines(0, &TextLine::new(Style::Flag, why)));
         }
         out.push_str(&not_compared_lines(reference, comparison, terminal));
     }
@@ -341,7 +346,7 @@ fn compared_table(reference: &Reference, comparison: &ReferenceComparison) -> Ta
         TableColumn::left(""),
         TableColumn::right("reference"),
         TableColumn::right("result"),
-        TableColumn::left("times as fast"),
+        TableColumn::left("times as good"),
         TableColumn::left("differs").wrapping(),
     ]);
     for row in &comparison.compared {

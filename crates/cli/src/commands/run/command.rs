@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use clap::Args;
-use plumb_model::{Expectation, Plan};
+use plumb_model::{Expectation, Plan, Role, prepared_words};
 use plumb_suite::{expectations, state_sampling, time_ns};
 
 use crate::commands::run::{schedule, tool_arguments};
@@ -139,7 +139,12 @@ fn run(args: &RunArgs, store: Option<&Path>, ui: &Ui) -> Result<Exit> {
         ui.out(&if ui.wants_json() { pretty(&found)? } else { found.text() });
         return Ok(Exit::Fine);
     }
-    let expectations = all_expectations(&named, &args.expect, ui)?;
+    let conditions = RunConditions {
+        has_far_end: args.goal.execution.to.is_some(),
+        has_load: companions.iter().any(|companion| companion.role == Role::Load),
+        prepared: prepared_words(prepare.knobs.iter(), companions.iter().chain(&prepare.plugins)),
+    };
+    let expectations = all_expectations(&named, &args.expect, &conditions, ui)?;
     if let Some(every) = &args.every {
         return schedule::print(every, &args.names, store, ui);
     }
@@ -159,17 +164,41 @@ fn run(args: &RunArgs, store: Option<&Path>, ui: &Ui) -> Result<Exit> {
     measure(setup, job, ui)
 }
 
+/// What decides whether references of this kind of machine are of the same work.
+struct RunConditions {
+    /// Whether servers are on another machine.
+    has_far_end: bool,
+    /// Whether a load runs next to all points.
+    has_load: bool,
+    /// How the machine is prepared, in words.
+    prepared: String,
+}
+
 /// What the results should be: by references of this kind of machine, by suites, by references that are named, and as typed.
 /// Later ones win.
-fn all_expectations(named: &NamedPoints, typed: &[String], ui: &Ui) -> Result<Vec<Expectation>> {
-    let (mut all, broken) = references::expectations_of_this_kind(&named.points);
-    for error in &broken {
-        ui.warn(&error.to_string());
+fn all_expectations(
+    named: &NamedPoints,
+    typed: &[String],
+    conditions: &RunConditions,
+    ui: &Ui,
+) -> Result<Vec<Expectation>> {
+    let mut all = Vec::new();
+    if !conditions.has_far_end && !conditions.has_load {
+        let (of_kind, broken) =
+            references::expectations_of_this_kind(&named.points, &conditions.prepared);
+        references::warn_of(&broken, ui);
+        all.extend(of_kind);
     }
     let (of_references, figures): (Vec<String>, Vec<String>) =
         typed.iter().cloned().partition(|text| references::named(text).is_some());
     let mut of_named = Vec::new();
     for name in of_references.iter().filter_map(|text| references::named(text)) {
+        if conditions.has_far_end {
+            return Err(CommandError::usage(format!(
+                "--expect reference:{name} does not apply with --to: references are of one machine"
+            ))
+            .hint("--expect SERIES=FIGURE    sets a figure of this path"));
+        }
         let found = references::expectations(&references::find(name)?, &named.points);
         if found.is_empty() {
             return Err(CommandError::usage(format!(

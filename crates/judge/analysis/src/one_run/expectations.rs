@@ -49,6 +49,7 @@ pub(crate) fn judge(results: &mut [Finding], record: &RunRecord) {
                 share(&finding.estimate, values[other], finding.better).map(|share| {
                     ShareOfBaseline {
                         value: values[other],
+                        worst: values[other],
                         share,
                         verdict: None,
                         source: BaselineSource::Ceiling(names[other].clone()),
@@ -66,10 +67,14 @@ fn of_expectation(finding: &Finding, expected: &Expectation) -> Option<ShareOfBa
     let share_of_result = |estimate: &Estimate| share(estimate, expected.value, finding.better);
     let shown = share_of_result(&finding.shown())?;
     // The end of the range at which performance is worst.
-    let least = match (expected.range, finding.better) {
-        (Some((low, _)), Better::Higher) => low / expected.value,
-        (Some((_, high)), Better::Lower) => expected.value / high,
-        (Some(_), Better::Neither) | (None, _) => 1.0,
+    let worst = match (expected.range, finding.better) {
+        (Some((low, _)), Better::Higher) => low,
+        (Some((_, high)), Better::Lower) => high,
+        (Some(_), Better::Neither) | (None, _) => expected.value,
+    };
+    let least = match finding.better {
+        Better::Lower => expected.value / worst,
+        Better::Higher | Better::Neither => worst / expected.value,
     };
     let verdict = match &shown.interval {
         Ok(ends) => verdict(*ends, least),
@@ -81,7 +86,13 @@ fn of_expectation(finding: &Finding, expected: &Expectation) -> Option<ShareOfBa
         Some(name) => BaselineSource::Reference(name.clone()),
         None => BaselineSource::Expectation,
     };
-    Some(ShareOfBaseline { value: expected.value, share: shown, verdict: Some(verdict), source })
+    Some(ShareOfBaseline {
+        value: expected.value,
+        worst,
+        share: shown,
+        verdict: Some(verdict),
+        source,
+    })
 }
 
 /// The interval of a session that is too short to describe the machine, or too noisy, as wide as the machine's speed may change.

@@ -252,6 +252,8 @@ pub struct ShareOfBaseline {
     /// Performance over that of the baseline: under 1 is worse, whatever the metric's direction. Its interval is that of the
     /// result.
     pub share: Estimate,
+    /// The worst value that is as expected, in the metric's unit: `value`, or the worst run of a reference.
+    pub worst: f64,
     /// Whether the result is as good as expected; None for a ceiling, which nothing has to reach.
     pub verdict: Option<ExpectationVerdict>,
     /// The source of the value.

@@ -29,7 +29,7 @@ pub(crate) fn answer(view: &View) -> Vec<String> {
 #[must_use]
 pub fn expectation_answer(view: &View) -> Option<String> {
     let mut below: Vec<(&ResultRow, f64)> = Vec::new();
-    let mut undecided: Vec<&ResultRow> = Vec::new();
+    let mut open = 0;
     let mut all = 0;
     for row in &view.rows {
         let Some(of) = &row.finding.of_baseline else { continue };
@@ -37,34 +37,40 @@ pub fn expectation_answer(view: &View) -> Option<String> {
         all += 1;
         match verdict {
             ExpectationVerdict::Below => below.push((row, of.share.value)),
-            ExpectationVerdict::Undecided => undecided.push(row),
+            ExpectationVerdict::Undecided => open += 1,
             ExpectationVerdict::Reached => {}
         }
     }
     below.sort_by(|(_, one), (_, other)| one.total_cmp(other));
     if let Some((lowest, _)) = below.first() {
         let text = baseline_text(lowest.finding)?;
+        let more = match open {
+            0 => String::new(),
+            _ => format!(" {open} cannot be judged yet."),
+        };
         return Some(match all {
             1 => format!("The result with an expectation is below it: {text}."),
             _ => format!(
-                "{} of {all} results with an expectation are below it; the lowest is {} at {text}.",
+                "{} of {all} results with an expectation are below it; the lowest is {} at {text}.{more}",
                 below.len(),
                 lowest.finding.point.name
             ),
         });
     }
-    match (all, undecided.as_slice()) {
+    match (all, open) {
         (0, _) => None,
-        (1, []) => Some("The result with an expectation reaches it.".to_owned()),
-        (_, []) => Some(format!("All {all} results with an expectation reach it.")),
-        (1, [row]) => {
-            let text = baseline_text(row.finding)?;
-            Some(format!("The result is too imprecise to judge against its expectation: {text}."))
-        }
-        (_, open) => Some(format!(
-            "No result is below its expectation: {} of {all} reach it, {} are too imprecise to say.",
-            all - open.len(),
-            open.len()
+        (1, 0) => Some("The result with an expectation reaches it.".to_owned()),
+        (_, 0) => Some(format!("All {all} results with an expectation reach it.")),
+        (1, _) => Some(
+            "The result cannot be judged against its expectation yet: a longer run would be more precise."
+                .to_owned(),
+        ),
+        _ if open == all => Some(format!(
+            "None of the {all} results can be judged against its expectation yet: a longer run would be more precise."
+        )),
+        _ => Some(format!(
+            "{} of {all} results with an expectation reach it; {open} cannot be judged yet.",
+            all - open
         )),
     }
 }

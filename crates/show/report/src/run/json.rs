@@ -322,6 +322,8 @@ pub struct BaselinePart {
     pub reference: Option<String>,
     /// The figure, in the metric's unit.
     pub value: f64,
+    /// The worst value that is as expected: `value`, or the worst run of the reference.
+    pub worst: f64,
     /// Lower end of the interval of `of_baseline`.
     pub low: Option<f64>,
     /// Upper end of the interval of `of_baseline`.
@@ -584,6 +586,7 @@ fn baseline(of: &ShareOfBaseline) -> BaselinePart {
         point,
         reference,
         value: of.value,
+        worst: of.worst,
         low: of.share.low(),
         high: of.share.high(),
         verdict: of.verdict.map(expectation_verdict),

@@ -333,7 +333,13 @@ pub fn baseline_text(finding: &Finding) -> Option<String> {
     let value = quantity(of.value, &finding.unit);
     Some(match &of.source {
         BaselineSource::Expectation => format!("{share} of the expected {value}"),
-        BaselineSource::Reference(name) => format!("{share} of {value} (reference {name})"),
+        BaselineSource::Reference(name) if of.worst.total_cmp(&of.value).is_eq() => {
+            format!("{share} of {value} (reference {name})")
+        }
+        BaselineSource::Reference(name) => {
+            let worst = quantity(of.worst, &finding.unit);
+            format!("{share} of {value} (reference {name}, whose worst run is {worst})")
+        }
         BaselineSource::Ceiling(point) => {
             format!("{share} of this machine's ceiling ({value}, from {point})")
         }
