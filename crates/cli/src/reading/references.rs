@@ -223,8 +223,11 @@ mod tests {
                 let workload = plumb_workloads::find(&figure.workload);
                 let description =
                     workload.unwrap_or_else(|| panic!("{name}: {figure:?}")).describe();
-                let metric = description.metrics.iter().find(|metric| metric.name == figure.metric);
-                let metric = metric.unwrap_or_else(|| panic!("{name}: {figure:?}"));
+                let metric = description
+                    .metrics
+                    .iter()
+                    .find(|metric| metric.name == figure.metric)
+                    .unwrap_or_else(|| panic!("{name}: {figure:?}"));
                 assert_eq!(metric.unit, figure.unit, "{name}: {}", figure.name);
                 Point::new(&description, &figure.settings, 1)
                     .unwrap_or_else(|error| panic!("{name}: {}: {error}", figure.name));

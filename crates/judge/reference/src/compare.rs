@@ -1,7 +1,7 @@
 //! Results next to the figures of a reference. There is no verdict: a reference is of another machine, often of another
 //! program, and measured at another time.
 
-use plumb_model::{Better, Ends, Estimate, Role, SeriesInRun, Settings, Value};
+use plumb_model::{Better, Ends, Estimate, Role, SeriesInRun, Settings};
 
 use crate::file::{Reference, ReferenceFigure};
 
@@ -111,16 +111,18 @@ fn not_measured(figure: &ReferenceFigure) -> String {
     if !figure.measure.is_empty() {
         return format!("not measured: {}", figure.measure);
     }
-    let settings: String =
-        figure.settings.iter().map(|(name, value)| format!(" -p {}", typed(name, value))).collect();
+    let settings: String = figure
+        .settings
+        .iter()
+        .map(|(name, value)| format!(" -p {}", shell_word(&format!("{name}={value}"))))
+        .collect();
     format!("not measured: plumb run {}{settings}", figure.workload)
 }
 
-/// `size=4MiB`, in quotation marks if a shell needs them.
-fn typed(name: &str, value: &Value) -> String {
-    let text = format!("{name}={value}");
-    let is_plain = |c: char| c.is_ascii_alphanumeric() || "=.,:/@+-_".contains(c);
-    if text.chars().all(is_plain) { text } else { format!("'{text}'") }
+/// A word of a command line, in quotation marks if a shell needs them.
+pub(crate) fn shell_word(word: &str) -> String {
+    let is_plain = word.chars().all(|c| c.is_ascii_alphanumeric() || "=.,:/@+-_".contains(c));
+    if is_plain { word.to_owned() } else { format!("'{}'", word.replace('\'', r"'\''")) }
 }
 
 /// None for a metric without a good direction, and for results that are not positive.

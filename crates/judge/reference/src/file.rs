@@ -201,10 +201,11 @@ impl ReferenceFigure {
     /// The lowest and the highest run of all hosts; None for a single figure.
     #[must_use]
     pub fn range(&self) -> Option<(f64, f64)> {
-        let runs = || self.hosts.iter().flatten().copied();
-        if runs().count() < 2 {
-            return None;
+        let mut runs: Vec<f64> = self.hosts.iter().flatten().copied().collect();
+        runs.sort_by(f64::total_cmp);
+        match runs.as_slice() {
+            [lowest, .., highest] => Some((*lowest, *highest)),
+            [] | [_] => None,
         }
-        Some((runs().fold(f64::INFINITY, f64::min), runs().fold(f64::NEG_INFINITY, f64::max)))
     }
 }

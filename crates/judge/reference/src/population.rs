@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use plumb_model::{Better, Host, PointFacts, SeriesInRun};
 
-use crate::compare::is_usual;
+use crate::compare::{is_usual, shell_word};
 use crate::file::{Reference, ReferenceFigure};
 
 /// The runs of one series: its values by host.
@@ -43,7 +43,7 @@ pub fn of_runs(series: &[SeriesInRun]) -> Vec<ReferenceFigure> {
             version: Some(of.first.point.version),
             metric: of.first.metric.clone(),
             settings: of.first.point.settings.clone(),
-            measure: format!("plumb run {}", quoted(&of.first.point)),
+            measure: format!("plumb run {}", shell_word(&point_name(&of.first.point))),
             differs: String::new(),
             not_comparable: String::new(),
             hosts,
@@ -52,12 +52,12 @@ pub fn of_runs(series: &[SeriesInRun]) -> Vec<ReferenceFigure> {
     figures.collect()
 }
 
-/// The point as a word of a shell.
-fn quoted(point: &PointFacts) -> String {
-    let key = if point.key.is_empty() { String::new() } else { format!(":{}", point.key) };
-    let name = format!("{}{key}", point.workload);
-    let is_plain = |c: char| c.is_ascii_alphanumeric() || "=.,:/@+-_".contains(c);
-    if name.chars().all(is_plain) { name } else { format!("'{}'", name.replace('\'', r"'\''")) }
+/// `memory.copy:method=libc`, even if a person gave the point another name.
+fn point_name(point: &PointFacts) -> String {
+    match point.key.as_str() {
+        "" => point.workload.clone(),
+        key => format!("{}:{key}", point.workload),
+    }
 }
 
 /// Why two references cannot be merged.
@@ -69,15 +69,15 @@ pub enum MergeError {
     /// They are of different kinds of machines.
     #[error("the reference {name} is of another kind of machine ({machine})")]
     OtherKind {
-        /// The reference.
+        /// The name of the other reference.
         name: String,
-        /// Its machine.
+        /// Its machine in words.
         machine: String,
     },
     /// The machines were prepared differently.
     #[error("the machines of the reference {name} were prepared differently ({prepared})")]
     OtherPreparation {
-        /// The reference.
+        /// The name of the other reference.
         name: String,
         /// How they were prepared.
         prepared: String,
@@ -85,7 +85,7 @@ pub enum MergeError {
     /// A host is in both.
     #[error("the reference {name} has the same runs of {figure}")]
     SameRuns {
-        /// The reference.
+        /// The name of the other reference.
         name: String,
         /// The figure whose runs are equal.
         figure: String,

@@ -265,12 +265,11 @@ pub fn reference_comparison_json(
     reference: &Reference,
     runs: &[(String, ReferenceComparison)],
 ) -> serde_json::Result<String> {
-    let figure_at = |index: usize| reference.figures.get(index);
     let mut compared = Vec::new();
     let mut not_compared = Vec::new();
     for (run, comparison) in runs {
         for row in &comparison.compared {
-            let Some(figure) = figure_at(row.figure) else { continue };
+            let Some(figure) = reference.figures.get(row.figure) else { continue };
             compared.push(ComparedFigurePart {
                 figure: figure.name.clone(),
                 printed: figure.printed.clone(),
@@ -284,7 +283,7 @@ pub fn reference_comparison_json(
             });
         }
         for missing in &comparison.not_compared {
-            let Some(figure) = figure_at(missing.figure) else { continue };
+            let Some(figure) = reference.figures.get(missing.figure) else { continue };
             not_compared.push(NotComparedFigurePart {
                 figure: figure.name.clone(),
                 reference: figure.value,
