@@ -95,7 +95,9 @@ fn header(view: &View, terminal: &Terminal) -> String {
 /// The tables of implementations, if the run is about them: among many other results they would not fit one screen.
 fn main_implementations(view: &View, terminal: &Terminal) -> String {
     let compared: usize = view.implementations.iter().map(|table| table.rows.len()).sum();
-    if is_crowded(view) && 2 * compared < view.rows.len() {
+    // A row per metric, but a point is in a table once.
+    let points = view.rows.iter().filter(|row| row.finding.primary).count();
+    if is_crowded(view) && 2 * compared < points {
         String::new()
     } else {
         implementations(view, terminal)
