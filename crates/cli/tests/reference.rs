@@ -232,7 +232,7 @@ program.
 
 ## Your own machines
 
-    plumb reference export web label=healthy > web.toml     on a healthy machine, of three runs or more
+    plumb reference export web state=healthy > web.toml     on a healthy machine, of three runs or more
     plumb reference add web.toml                            on each machine of the same kind
 
 From then on, `plumb run` on a machine of this kind, if it is prepared alike, reports the first metric of each point as a

@@ -72,7 +72,7 @@ enum ReferenceCommand {
 #[derive(Debug, Args)]
 #[command(after_long_help = "Examples:
   plumb reference export web last~2 last~1 last > web.toml
-  plumb reference export web label=healthy > web.toml          all runs with this label
+  plumb reference export web state=healthy > web.toml          all runs with this label
   plumb reference export web --merge a.toml --merge b.toml > web.toml   hosts of two files
 
 All runs must be complete, of one kind of machine, and prepared alike. The file has the first metric of each point with the \
@@ -154,22 +154,24 @@ fn add(file: &Path, replace: bool, ui: &Ui) -> Result<Exit> {
 /// Writes a file under another name first, so that a full disk, a kill or a power cut leaves the old one. False if there is one
 /// that is not to be replaced.
 fn write_whole(file: &Path, text: &str, replace: bool) -> Result<bool> {
-    let trouble = |error: std::io::Error| {
-        CommandError::file(format!("can't write {}: {error}", file.display()))
-    };
-    let folder = file.parent().unwrap_or(Path::new("."));
-    fs::create_dir_all(folder).map_err(trouble)?;
-    let mut fresh = tempfile::NamedTempFile::new_in(folder).map_err(trouble)?;
-    fresh.write_all(text.as_bytes()).and_then(|()| fresh.as_file().sync_all()).map_err(trouble)?;
-    let written = match replace {
-        true => fresh.persist(file),
-        false => fresh.persist_noclobber(file),
-    };
-    match written {
-        Ok(_) => Ok(true),
-        Err(failure) if failure.error.kind() == ErrorKind::AlreadyExists => Ok(false),
-        Err(failure) => Err(trouble(failure.error)),
+    match try_to_write_whole(file, text, replace) {
+        Ok(()) => Ok(true),
+        Err(error) if error.kind() == ErrorKind::AlreadyExists => Ok(false),
+        Err(error) => Err(CommandError::file(format!("can't write {}: {error}", file.display()))),
     }
+}
+
+fn try_to_write_whole(file: &Path, text: &str, replace: bool) -> std::io::Result<()> {
+    let folder = file.parent().unwrap_or(Path::new("."));
+    fs::create_dir_all(folder)?;
+    let mut fresh = tempfile::NamedTempFile::new_in(folder)?;
+    fresh.write_all(text.as_bytes())?;
+    fresh.as_file().sync_all()?;
+    match replace {
+        true => fresh.persist(file)?,
+        false => fresh.persist_noclobber(file)?,
+    };
+    Ok(())
 }
 
 fn remove(name: &str, ui: &Ui) -> Result<Exit> {
@@ -198,7 +200,11 @@ fn export(args: &ExportReferenceArgs, store: Option<&Path>, ui: &Ui) -> Result<E
     let mut parts = parts.into_iter();
     // clap asks for a run or a file.
     let Some(first) = parts.next() else { return Err(CommandError::bug("nothing to export")) };
-    let mut reference = Reference { name: args.name.clone(), ..first };
+    let mut reference = Reference {
+        name: args.name.clone(),
+        summary: args.summary.clone().unwrap_or_else(|| first.summary.clone()),
+        ..first
+    };
     for other in parts {
         reference = merge(reference, &other).map_err(|error| {
             CommandError::usage(error.to_string()).hint(
@@ -242,7 +248,7 @@ fn measured(args: &ExportReferenceArgs, store: Option<&Path>) -> Result<Referenc
     Ok(Reference {
         schema: SCHEMA.to_owned(),
         name: args.name.clone(),
-        summary: args.summary.clone().unwrap_or_else(|| model(&machine)),
+        summary: model(&machine),
         date: newest_date(&series),
         source: format!("plumb {}", env!("CARGO_PKG_VERSION")),
         machine: model(&machine),
@@ -296,9 +302,8 @@ fn one_kind(series: &[SeriesInRun]) -> Result<Machine> {
 
 /// `AMD EPYC, 2 CPUs`, as far as it is known.
 fn model(machine: &Machine) -> String {
-    let fact = |name: &str| machine.facts.get(name);
-    let cpu = fact("cpu").map_or("unknown CPU", String::as_str);
-    match fact("cpus").map(String::as_str) {
+    let cpu = machine.facts.get("cpu").map_or("unknown CPU", String::as_str);
+    match machine.facts.get("cpus").map(String::as_str) {
         Some("1") => format!("{cpu}, 1 CPU"),
         Some(cpus) => format!("{cpu}, {cpus} CPUs"),
         None => cpu.to_owned(),

@@ -51,12 +51,8 @@ pub fn read(file: &Path) -> Result<Reference> {
 }
 
 fn parse(text: &str, origin: &str) -> Result<Reference> {
-    // The reader of TOML also draws the line with the error; its first line has the place.
-    Reference::parse(text).map_err(|error| {
-        let error = error.to_string();
-        let first = error.lines().next().unwrap_or_default();
-        CommandError::file(format!("{origin} is not a reference: {first}"))
-    })
+    Reference::parse(text)
+        .map_err(|error| CommandError::file(format!("{origin} is not a reference: {error}")))
 }
 
 /// All references by name. Of an added one that can't be read there is only the reason.

@@ -132,7 +132,7 @@ fn files_that_are_no_references_are_refused_and_added_ones_that_break_are_report
     for (text, why) in [
         ("name = 'x'", "its schema is ``"),
         ("schema = 'plumb.reference/2'", "its schema is `plumb.reference/2`"),
-        ("schema = 'plumb.reference/1'\nname = ", "is not a reference"),
+        ("schema = 'plumb.reference/1'\nname = ", "is not a reference: line 2: "),
         (
             "schema = 'plumb.reference/1'\nname = '../x'\nsummary = ''\nsource = ''\nmachine = ''\nfigure = []",
             "`../x`",

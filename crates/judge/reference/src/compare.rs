@@ -127,22 +127,26 @@ pub(crate) fn shell_word(word: &str) -> String {
 
 /// None for a metric without a good direction, and for results that are not positive.
 fn performance(figure: &ReferenceFigure, result: &SeriesInRun) -> Option<Estimate> {
-    let over_reference = |value: f64| match result.better {
-        Better::Higher => Some(value / figure.value),
-        Better::Lower => Some(figure.value / value),
-        Better::Neither => None,
-    };
-    let value = over_reference(result.estimate.value)?;
+    let value = over_reference(result.estimate.value, figure, result.better)?;
     if !value.is_finite() || value <= 0.0 {
         return None;
     }
     let interval = match &result.estimate.interval {
         Ok(ends) => {
-            let first = over_reference(ends.low)?;
-            let second = over_reference(ends.high)?;
+            let first = over_reference(ends.low, figure, result.better)?;
+            let second = over_reference(ends.high, figure, result.better)?;
             Ok(Ends { low: first.min(second), high: first.max(second) })
         }
         Err(why) => Err(why.clone()),
     };
     Some(Estimate { value, interval })
+}
+
+/// Performance over that of the reference.
+fn over_reference(value: f64, figure: &ReferenceFigure, better: Better) -> Option<f64> {
+    match better {
+        Better::Higher => Some(value / figure.value),
+        Better::Lower => Some(figure.value / value),
+        Better::Neither => None,
+    }
 }

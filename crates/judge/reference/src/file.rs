@@ -9,6 +9,9 @@ pub const SCHEMA: &str = "plumb.reference/1";
 /// Hosts from which on a reference stands for all machines of its kind.
 const POPULATION: usize = 8;
 
+/// The longest name, in bytes: it is typed, and becomes the name of a file.
+const LONGEST_NAME: usize = 64;
+
 /// Figures of one or several machines of one kind.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
@@ -109,13 +112,28 @@ pub enum ReferenceError {
     Incomparable(String),
 }
 
+/// The error of the reader of TOML on one line, with the line that it is about.
+fn of_toml(text: &str, error: &toml::de::Error) -> ReferenceError {
+    let before = error.span().and_then(|span| text.get(..span.start));
+    let line = before.map(|before| before.matches('\n').count() + 1);
+    ReferenceError::Toml(match line {
+        Some(line) => format!("line {line}: {}", error.message()),
+        None => error.message().to_owned(),
+    })
+}
+
 /// Whether a reference may have this name: it becomes the name of a file.
 #[must_use]
 pub fn is_reference_name(name: &str) -> bool {
-    let is_allowed = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-' || c == '.';
     name.starts_with(|c: char| c.is_ascii_lowercase() || c.is_ascii_digit())
-        && name.len() <= 64
-        && name.chars().all(is_allowed)
+        && name.len() <= LONGEST_NAME
+        && name
+            .chars()
+            .all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-' || c == '.')
+}
+
+fn is_positive(value: f64) -> bool {
+    value.is_finite() && value > 0.0
 }
 
 impl Reference {
@@ -125,14 +143,12 @@ impl Reference {
     /// When it is not a complete reference.
     pub fn parse(text: &str) -> Result<Self, ReferenceError> {
         // The schema first: a later version may have other fields.
-        let document: toml::Table =
-            toml::from_str(text).map_err(|error| ReferenceError::Toml(error.to_string()))?;
+        let document: toml::Table = toml::from_str(text).map_err(|error| of_toml(text, &error))?;
         let schema = document.get("schema").and_then(toml::Value::as_str).unwrap_or_default();
         if schema != SCHEMA {
             return Err(ReferenceError::Schema(schema.to_owned()));
         }
-        let reference: Self =
-            toml::from_str(text).map_err(|error| ReferenceError::Toml(error.to_string()))?;
+        let reference: Self = toml::from_str(text).map_err(|error| of_toml(text, &error))?;
         reference.check()?;
         Ok(reference)
     }
@@ -145,12 +161,9 @@ impl Reference {
             return Err(ReferenceError::Empty);
         }
         for figure in &self.figures {
-            let is_positive = |value: &f64| value.is_finite() && *value > 0.0;
-            let every_host = figure.hosts.iter().all(|runs| !runs.is_empty());
-            if !is_positive(&figure.value)
-                || !every_host
-                || !figure.hosts.iter().flatten().all(is_positive)
-            {
+            let has_runs = figure.hosts.iter().all(|runs| !runs.is_empty());
+            let mut runs = figure.hosts.iter().flatten();
+            if !is_positive(figure.value) || !has_runs || !runs.all(|run| is_positive(*run)) {
                 return Err(ReferenceError::Value(figure.name.clone()));
             }
             let is_named = !figure.workload.is_empty() && !figure.metric.is_empty();

@@ -1,12 +1,11 @@
 //! References, and results next to them: text and documents.
 
-use plumb_analysis::Estimate;
-use plumb_reference::{Reference, ReferenceComparison, ReferenceFigure, SCHEMA};
+use plumb_reference::{Reference, ReferenceComparison, ReferenceFigure};
 use plumb_text::{Style, Table, TableColumn, Terminal, TextLine, counted};
-use plumb_units::{Figure, quantity};
+use plumb_units::quantity;
 use serde::Serialize;
 
-use crate::figure::figure;
+use crate::figure::in_brackets;
 use crate::json_parts::estimate::{EstimatePart, estimate};
 use crate::json_parts::text::pretty;
 
@@ -353,20 +352,21 @@ fn compared_table(reference: &Reference, comparison: &ReferenceComparison) -> Ta
         table.row(vec![
             TextLine::new(Style::Name, &of.name),
             TextLine::new(Style::Plain, &quantity(of.value, &of.unit)),
-            TextLine::new(Style::Estimate, &figure(&row.estimate, &of.unit).quantity()),
-            TextLine::new(Style::Plain, &times(&row.performance)),
+            TextLine::new(Style::Estimate, &in_brackets(&row.estimate, &of.unit)),
+            TextLine::new(Style::Plain, &in_brackets(&row.performance, "")),
             TextLine::new(Style::Muted, &of.differs),
         ]);
-        table.across(4, TextLine::default(), TextLine::new(Style::Muted, &row.series));
+        // A figure that plumb measured has the name of the series.
+        let series = if row.series == of.name { "" } else { row.series.as_str() };
+        let missing = match &row.estimate.interval {
+            Ok(_) => String::new(),
+            Err(why) => format!("no interval: {why}"),
+        };
+        let parts = [series, missing.as_str()];
+        let below: Vec<&str> = parts.into_iter().filter(|part| !part.is_empty()).collect();
+        table.across(4, TextLine::default(), TextLine::new(Style::Muted, &below.join("; ")));
     }
     table
-}
-
-/// `12.4 [12.1, 12.8]`.
-fn times(performance: &Estimate) -> String {
-    let shown: Figure = figure(performance, "");
-    let brackets = shown.brackets();
-    if brackets.is_empty() { shown.estimate } else { format!("{} {brackets}", shown.estimate) }
 }
 
 fn not_compared_lines(
@@ -404,6 +404,5 @@ fn not_compared_lines(
 /// # Errors
 /// When it can't be written as JSON.
 pub fn reference_json(reference: &Reference) -> serde_json::Result<String> {
-    debug_assert_eq!(reference.schema, SCHEMA);
     pretty(reference)
 }

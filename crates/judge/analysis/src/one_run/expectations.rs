@@ -64,8 +64,7 @@ pub(crate) fn judge(results: &mut [Finding], record: &RunRecord) {
 /// A result next to what was stated for it. Its interval is the one that is shown: a few quiet seconds do not prove that this
 /// machine reaches a figure.
 fn of_expectation(finding: &Finding, expected: &Expectation) -> Option<ShareOfBaseline> {
-    let share_of_result = |estimate: &Estimate| share(estimate, expected.value, finding.better);
-    let shown = share_of_result(&finding.shown())?;
+    let shown = share(&finding.shown(), expected.value, finding.better)?;
     // The end of the range at which performance is worst.
     let worst = match (expected.range, finding.better) {
         (Some((low, _)), Better::Higher) => low,
@@ -78,7 +77,7 @@ fn of_expectation(finding: &Finding, expected: &Expectation) -> Option<ShareOfBa
     };
     let verdict = match &shown.interval {
         Ok(ends) => verdict(*ends, least),
-        Err(_) => share_of_result(&finding.estimate)
+        Err(_) => share(&finding.estimate, expected.value, finding.better)
             .and_then(|session| session.interval.ok())
             .map_or(ExpectationVerdict::Undecided, |ends| verdict(beyond_session(ends), least)),
     };

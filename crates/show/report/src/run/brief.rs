@@ -360,12 +360,14 @@ fn best_quarter_lines(view: &View) -> usize {
 fn below(row: &ResultRow, least_gap: f64, crowded: bool) -> Option<String> {
     let is_far = best_quarter_gap(row.finding).is_some_and(|gap| gap >= least_gap);
     // Among many results, only those below their expectation have a line about it.
-    let has_line = |verdict: ExpectationVerdict| !crowded || verdict == ExpectationVerdict::Below;
     let expectation = row
         .finding
         .of_baseline
         .as_ref()
-        .filter(|of| of.verdict.is_some_and(has_line))
+        .filter(|of| match of.verdict {
+            Some(verdict) => !crowded || verdict == ExpectationVerdict::Below,
+            None => false,
+        })
         .and_then(|_| baseline_text(row.finding));
     let stopped = row.finding.stop.and_then(stop_text);
     let parts: Vec<String> = row
