@@ -43,7 +43,8 @@ const TIMED_BROWSER: &str = "browser-timed";
 /// Those tests of [`WAITING`] that have the machine to themselves, two at a time, by a part of their names, and what they are
 /// called together: next to more work, a check finds the machine too busy, and is repeated.
 const VERDICTS: &str = "robust-verdicts";
-const OF_VERDICTS: [&str; 5] = [
+const OF_VERDICTS: [&str; 6] = [
+    "addresses::",
     "check::",
     "loops::a_credit_that_is_spent",
     "ab::a_gate_proves",

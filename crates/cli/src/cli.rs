@@ -33,7 +33,7 @@ const ABOUT: &str =
     "Measure how fast this machine is, how fast it should be, and whether a change made it slower";
 
 const HELP: &str = "Examples:
-  plumb run                                   measure this machine in about two minutes
+  plumb run                                   measure this machine in two and a half minutes
   plumb run memory.copy -p method=libc,nt     measure one workload at two points
   plumb exec 'gzip -k f' 'zstd -k f'          time commands and compare them with the first
   plumb show last --in-words                  describe the last run in sentences

@@ -259,6 +259,9 @@ pub struct PlannedPoint {
     /// What it is for in a comparison that proves itself (`ab --prove`).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub proof: Option<ProofPoint>,
+    /// Whether nobody asked for it: it is measured to show the ceiling, or a part, of another point.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub is_ceiling: bool,
 }
 
 /// A point of a comparison that proves itself.
@@ -414,6 +417,7 @@ impl PlannedPoint {
             far_end: None,
             is_local: false,
             proof: None,
+            is_ceiling: false,
         }
     }
 

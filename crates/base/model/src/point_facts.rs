@@ -29,6 +29,9 @@ pub struct PointFacts {
     pub parameters: Vec<ShownParameter>,
     /// Labels of the point alone: `k=v`.
     pub labels: BTreeMap<String, String>,
+    /// Whether nobody asked for it: it shows the ceiling, or a part, of another point.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub is_ceiling: bool,
 }
 
 impl PointFacts {

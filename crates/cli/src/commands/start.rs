@@ -13,7 +13,9 @@ pub fn bare(context: &Context<'_>) -> Result<Exit> {
     let path = locate::store(context.store)?;
     let runs = if path.exists() { Store::open_read_only(&path)?.summaries()?.len() } else { 0 };
     context.ui.out(&match runs {
-        0 => "\nNext: plumb run        measures this machine in about two minutes\n".to_owned(),
+        0 => {
+            "\nNext: plumb run        measures this machine in two and a half minutes\n".to_owned()
+        }
         runs => format!(
             "\nNext: plumb show       shows the last of {} in {}\n",
             counted(runs, "run", "runs"),

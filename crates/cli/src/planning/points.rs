@@ -188,7 +188,13 @@ impl NamedPoints {
                 .collect();
             for settings in products(&set, &known_sets, all_threads)? {
                 few_enough(self.points.len() + 1)?;
-                self.points.push(template.applied_to(planned(&entry, &settings, all_threads)?));
+                let planned = template.applied_to(planned(&entry, &settings, all_threads)?);
+                let ceilings = match point.ceilings {
+                    true => ceilings_of(&planned, all_threads)?,
+                    false => Vec::new(),
+                };
+                self.points.push(planned);
+                self.points.extend(ceilings);
             }
         }
         self.suites.push(suite);
@@ -476,19 +482,8 @@ pub fn with_ceilings(
     let asked: BTreeSet<_> = points.iter().map(identity).collect();
     let mut all = Vec::new();
     for planned in points {
-        let ceiling = planned.description.ceiling.as_deref();
-        let parameter = ceiling.and_then(|name| planned.description.parameter(name));
         let mut twins = vec![planned.clone()];
-        for (parameter, value) in parameter
-            .iter()
-            .flat_map(|parameter| parameter.allowed.iter().map(move |value| (parameter, value)))
-        {
-            let mut settings = planned.point.settings.clone();
-            settings.insert(parameter.name.clone(), value.clone());
-            let point = Point::new(&planned.description, &settings, all_threads)?
-                .under(&planned.point.conditions);
-            twins.push(PlannedPoint { point, ..planned.clone() });
-        }
+        twins.append(&mut ceilings_of(&planned, all_threads)?);
         for possible in &planned.description.bottlenecks {
             let settings = possible.settings_for(&planned.point.settings, has_far_end);
             let Some(settings) = settings else { continue };
@@ -510,6 +505,7 @@ pub fn with_ceilings(
                 title: None,
                 capped: None,
                 is_local,
+                is_ceiling: true,
                 ..planned.clone()
             });
         }
@@ -517,6 +513,24 @@ pub fn with_ceilings(
     }
     drop_repeated(&mut all);
     Ok(all)
+}
+
+/// The points that show the ceiling of this one: the same work with every other value of the parameter that its workload declares.
+fn ceilings_of(planned: &PlannedPoint, all_threads: u64) -> Result<Vec<PlannedPoint>> {
+    let declared = planned.description.ceiling.as_deref();
+    let Some(parameter) = declared.and_then(|name| planned.description.parameter(name)) else {
+        return Ok(Vec::new());
+    };
+    let own = planned.point.settings.get(&parameter.name);
+    let mut ceilings = Vec::new();
+    for value in parameter.allowed.iter().filter(|value| Some(*value) != own) {
+        let mut settings = planned.point.settings.clone();
+        settings.insert(parameter.name.clone(), value.clone());
+        let point = Point::new(&planned.description, &settings, all_threads)?
+            .under(&planned.point.conditions);
+        ceilings.push(PlannedPoint { point, is_ceiling: true, ..planned.clone() });
+    }
+    Ok(ceilings)
 }
 
 /// `name=v,v` of all `-p` taken apart.
@@ -639,10 +653,16 @@ fn refuse_disagreement(named: &NamedPoints, suite_of_points: &[Option<usize>]) -
     Ok(())
 }
 
-/// On one CPU `threads=1,all` names the same point twice.
+/// On one CPU `threads=1,all` names the same point twice. A point that shows a ceiling gives way to the same one that was asked for.
 fn drop_repeated(points: &mut Vec<PlannedPoint>) {
+    let asked: BTreeSet<_> =
+        points.iter().filter(|planned| !planned.is_ceiling).map(identity).collect();
     let mut seen = BTreeSet::new();
-    points.retain(|planned| seen.insert(identity(planned)));
+    points.retain(|planned| {
+        let identity = identity(planned);
+        let gives_way = planned.is_ceiling && asked.contains(&identity);
+        !gives_way && seen.insert(identity)
+    });
 }
 
 /// Two points with the same identity would measure the same.

@@ -14,8 +14,9 @@ const BUDGET: Duration = Duration::from_millis(400);
 const GRACE: Duration = Duration::from_secs(5);
 /// Runs at a time: they are not here for their figures.
 const AT_ONCE: usize = 2;
-/// Workloads whose defaults need gigabytes of disk, with what makes them small.
+/// Workloads whose defaults need gigabytes of disk or many seconds, with what makes them small.
 const SMALL: &[(&str, &str)] = &[
+    ("scheduler.compile", ":files=2"),
     ("storage.bonnie", ":size=4MiB,files=0,seeks=100,byte_size=64KiB"),
     ("storage.random", ":size=4MiB"),
     ("storage.sequential", ":size=4MiB"),

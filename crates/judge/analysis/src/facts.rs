@@ -112,6 +112,7 @@ pub fn point_facts(index: usize, planned: &PlannedPoint) -> PointFacts {
         settings: planned.point.settings.clone(),
         parameters: parameters(planned),
         labels: planned.labels.clone(),
+        is_ceiling: planned.is_ceiling,
     }
 }
 

@@ -47,7 +47,7 @@ pub use one_run::curve::{
 };
 pub use one_run::finding::{
     AcceptedFailures, BaselineSource, Disturbances, ExpectationVerdict, FailedInvocations, Finding,
-    ResultEnergy, RunFinding, ShareOfBaseline, SinceLast, Unsupported,
+    NoBaseline, ResultEnergy, RunFinding, ShareOfBaseline, SinceLast, Unsupported,
 };
 pub use one_run::fresh_run::{FreshRun, NotMeasured};
 pub use one_run::gate::{CONFIRMS_LABEL, GateDoubt, GateFinding, GateOutcome, PointControls};

@@ -185,6 +185,9 @@ pub struct SuiteEntry {
     pub seconds: Option<f64>,
     /// Why a size is smaller than it should be, with both sizes.
     pub capped: Option<String>,
+    /// Whether the points that show the ceilings of its points are measured, too.
+    #[serde(default)]
+    pub ceilings: bool,
 }
 
 impl SuiteEntry {
@@ -310,7 +313,7 @@ pub fn builtin(name: &str) -> Option<&'static str> {
 
 /// What is said of a key that no suite has.
 fn unknown_key(path: &str) -> String {
-    const KNOWN: [&str; 22] = [
+    const KNOWN: [&str; 23] = [
         "compare",
         "expect",
         "labels",
@@ -332,6 +335,7 @@ fn unknown_key(path: &str) -> String {
         "knobs",
         "seconds",
         "capped",
+        "ceilings",
         "with",
     ];
     let last = path.rsplit('.').next().unwrap_or(path);

@@ -50,6 +50,7 @@ impl SuiteEntry {
         // With its point, as `3.0`: TOML takes `3` for an integer, which does not read as a float.
         lines.extend(self.seconds.map(|seconds| format!("seconds = {seconds:?}")));
         lines.extend(text("capped", self.capped.as_deref()));
+        lines.extend(self.ceilings.then(|| "ceilings = true".to_owned()));
         lines.join("\n")
     }
 }
@@ -156,6 +157,7 @@ mod tests {
             labels: BTreeMap::from([("row".to_owned(), "loaded".to_owned())]),
             seconds: Some(3.0),
             capped: Some("1 GiB instead of 2".to_owned()),
+            ceilings: true,
             ..SuiteEntry::default()
         };
         let own = TypedRules { min_invocations: Some(7), ..TypedRules::default() };

@@ -96,7 +96,7 @@ fn with_share<'v>(
         .rows
         .iter()
         .filter(|row| row.finding.primary)
-        .filter(|row| row.finding.of_baseline.as_ref().is_some_and(&is_wanted))
+        .filter(|row| row.finding.of_baseline.as_ref().ok().is_some_and(&is_wanted))
         .collect();
     rows.sort_by(|one, other| share_of_baseline(one).total_cmp(&share_of_baseline(other)));
     rows
@@ -112,7 +112,7 @@ fn listed(rows: &[&ResultRow], most: usize) -> Html {
 }
 
 fn share_of_baseline(row: &ResultRow) -> f64 {
-    row.finding.of_baseline.as_ref().map_or(1.0, |of| of.share.value)
+    row.finding.of_baseline.as_ref().ok().map_or(1.0, |of| of.share.value)
 }
 
 /// Changes since the last comparable run.

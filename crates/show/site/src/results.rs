@@ -2,7 +2,7 @@
 
 use plumb_analysis::CONFIDENCE;
 use plumb_model::FlagKind;
-use plumb_report::run::{ResultRow, View};
+use plumb_report::run::{ResultRow, View, without_baseline};
 use plumb_text::sparkline::histogram;
 use plumb_units::{Figure, percent, whole_percent};
 
@@ -24,7 +24,7 @@ pub(crate) fn results(view: &View) -> Html {
     if view.rows.is_empty() {
         return out.and(paragraph("Nothing was measured."));
     }
-    let expected = view.rows.iter().any(|row| row.finding.of_baseline.is_some());
+    let expected = view.rows.iter().any(|row| row.finding.of_baseline.is_ok());
     let mut table = DataTable::new(titles(expected, view.finding.since_last.found().is_some()));
     for family in &view.families {
         table.group(&format!("family-{}", family.name), &family.name);
@@ -33,7 +33,13 @@ pub(crate) fn results(view: &View) -> Html {
         }
     }
     out.push(table.build());
-    out.and(paragraph(legend()))
+    out.push(paragraph(legend()));
+    for (why, names) in without_baseline(view) {
+        out.push(paragraph(
+            format!("Without an expectation: {}: {why}.", names.join(", ")).as_str(),
+        ));
+    }
+    out
 }
 
 fn legend() -> Html {
@@ -136,7 +142,7 @@ fn cpu(row: &ResultRow) -> Tag {
 }
 
 fn of_baseline(row: &ResultRow) -> Tag {
-    let Some(of) = &row.finding.of_baseline else { return nothing() };
+    let Ok(of) = &row.finding.of_baseline else { return nothing() };
     let text = plumb_report::run::baseline_text(row.finding).unwrap_or_default();
     cell(breakable(&text)).with("data-value", &of.share.value.to_string())
 }

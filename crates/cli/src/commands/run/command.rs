@@ -29,7 +29,7 @@ use crate::ui::Ui;
 /// Measure suites, workloads or plug-ins [default: the first-look suite]
 #[derive(Debug, Args)]
 #[command(after_long_help = "Examples:
-  plumb run                                        the first-look suite, in about two minutes
+  plumb run                                        the first-look suite, in two and a half minutes
   plumb run cpu.sieve -p threads=1,all             one workload at two points
   plumb run cpu.sieve --precision 0.5% --min-invocations 5 --min-time 10m --max-time 1h
                                                    at least 5 invocations and 10 min, at most 1 h

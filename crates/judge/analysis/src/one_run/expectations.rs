@@ -2,9 +2,12 @@
 //! nothing is in the way.
 
 use plumb_model::{Better, Description, Expectation, RunRecord};
+use plumb_stats::Interval;
 
 use crate::estimate::{Ends, Estimate};
-use crate::one_run::finding::{BaselineSource, ExpectationVerdict, Finding, ShareOfBaseline};
+use crate::one_run::finding::{
+    BaselineSource, ExpectationVerdict, Finding, NoBaseline, ShareOfBaseline,
+};
 
 /// What the built-ins of the time said before workloads declared it: stored runs still need it. It does not
 /// grow.
@@ -17,9 +20,6 @@ fn ceiling_parameter(description: &Description) -> Option<&str> {
     description.ceiling.as_deref().or_else(|| before().map(|(_, parameter)| *parameter))
 }
 
-/// A share of a ceiling from which on nothing is said.
-const NEAR: f64 = 0.9;
-
 /// Without an interval of this machine, a result is judged only if the machine's speed would have to change by this factor to
 /// reverse the verdict. This is a judgement, not a simulated level: on a busy guest, cpu.sieve fell from 446 to 200 ops/s
 /// within an hour (2026-11-29).
@@ -27,15 +27,13 @@ const OTHER_TIMES: f64 = 3.0;
 
 /// Says of every result what it is of what it should be; an expectation goes before a ceiling.
 pub(crate) fn judge(results: &mut [Finding], record: &RunRecord) {
-    let ceilings: Vec<Option<usize>> = results
+    let ceilings: Vec<Result<ShareOfBaseline, NoBaseline>> = results
         .iter()
-        .map(|finding| {
-            let planned = record.plan.points.get(finding.point.index)?;
-            ceiling(finding, ceiling_parameter(&planned.description)?, results)
+        .map(|finding| match record.plan.points.get(finding.point.index) {
+            Some(planned) => of_ceiling(finding, ceiling_parameter(&planned.description), results),
+            None => Err(NoBaseline::Unknown),
         })
         .collect();
-    let values: Vec<f64> = results.iter().map(|finding| finding.estimate.value).collect();
-    let names: Vec<String> = results.iter().map(|finding| finding.point.name.clone()).collect();
     for (finding, ceiling) in results.iter_mut().zip(ceilings) {
         let expected = record.plan.points.get(finding.point.index).and_then(|planned| {
             let all = record.plan.expectations.iter();
@@ -43,20 +41,9 @@ pub(crate) fn judge(results: &mut [Finding], record: &RunRecord) {
                 expectation.is_of(&planned.point, &finding.metric, finding.primary)
             })
         });
-        finding.of_baseline = match (expected, ceiling) {
-            (Some(expected), _) => of_expectation(finding, expected),
-            (None, Some(other)) => {
-                share(&finding.estimate, values[other], finding.better).map(|share| {
-                    ShareOfBaseline {
-                        value: values[other],
-                        worst: values[other],
-                        share,
-                        verdict: None,
-                        source: BaselineSource::Ceiling(names[other].clone()),
-                    }
-                })
-            }
-            (None, None) => None,
+        finding.of_baseline = match expected {
+            Some(expected) => of_expectation(finding, expected).ok_or(NoBaseline::NotPositive),
+            None => ceiling,
         };
     }
 }
@@ -109,21 +96,77 @@ fn verdict(share: Ends, least: f64) -> ExpectationVerdict {
     }
 }
 
-/// The result that shows that the machine gives more, by a tenth at least.
-fn ceiling(finding: &Finding, free: &str, all: &[Finding]) -> Option<usize> {
-    let sign = match finding.better {
-        Better::Higher => 1.0,
-        Better::Lower => -1.0,
-        Better::Neither => return None,
+/// A result next to the best that the same machine gave in this run for the same work with other values of the parameter `free`.
+fn of_ceiling(
+    finding: &Finding,
+    free: Option<&str>,
+    all: &[Finding],
+) -> Result<ShareOfBaseline, NoBaseline> {
+    let free = free.ok_or(NoBaseline::Unknown)?;
+    let performance = |finding: &Finding| match finding.better {
+        Better::Higher => Some(finding.estimate.value),
+        Better::Lower => Some(-finding.estimate.value),
+        Better::Neither => None,
     };
-    let others = all.iter().enumerate().filter(|(_, other)| {
-        let alike = other.target == finding.target && other.metric == finding.metric;
-        alike && other.point.without(&[free]) == finding.point.without(&[free])
+    let own = performance(finding).ok_or(NoBaseline::Undirected)?;
+    let others = all.iter().filter(|other| {
+        let is_same_work = other.point.without(&[free]) == finding.point.without(&[free])
+            && other.point.index != finding.point.index;
+        is_same_work && other.target == finding.target && other.metric == finding.metric
     });
-    let good = |finding: &Finding| sign * finding.estimate.value;
-    let (index, best) = others.max_by(|one, other| good(one.1).total_cmp(&good(other.1)))?;
-    let share = share(&finding.estimate, best.estimate.value, finding.better)?;
-    (share.value < NEAR).then_some(index)
+    let best = others
+        .filter_map(|other| Some((performance(other)?, other)))
+        .max_by(|(one, _), (other, _)| one.total_cmp(other));
+    let Some((most, best)) = best else {
+        return Err(NoBaseline::NotMeasured(free.to_owned()));
+    };
+    if own >= most {
+        return Err(NoBaseline::Best(free.to_owned()));
+    }
+    let share =
+        share_of(&finding.shown(), &best.shown(), finding.better).ok_or(NoBaseline::NotPositive)?;
+    let setting = best.point.parameters.iter().find(|parameter| parameter.name == free);
+    let value = setting.map_or("", |parameter| parameter.value.as_str());
+    Ok(ShareOfBaseline {
+        value: best.estimate.value,
+        worst: best.estimate.value,
+        share,
+        verdict: None,
+        source: BaselineSource::Ceiling {
+            point: best.point.name.clone(),
+            setting: format!("{free}={value}"),
+        },
+    })
+}
+
+/// Performance over that of another result, with an interval that contains the uncertainty of both: MOVER on the logarithms, as if
+/// the two were independent. Results of one run are interleaved and rise and fall together, so the interval is rather too wide.
+/// None if either is no positive number.
+fn share_of(own: &Estimate, other: &Estimate, better: Better) -> Option<Estimate> {
+    let value = share(own, other.value, better)?.value;
+    let interval = match (log_interval(own), log_interval(other)) {
+        (Ok(own), Ok(other)) => {
+            let difference = match better {
+                Better::Lower => other.minus(&own),
+                Better::Higher | Better::Neither => own.minus(&other),
+            };
+            let ratio = difference.map(f64::exp);
+            Ok(Ends { low: ratio.low, high: ratio.high })
+        }
+        (Err(why), _) => Err(why),
+        (_, Err(why)) => Err(format!("its ceiling: {why}")),
+    };
+    Some(Estimate { value, interval })
+}
+
+/// The interval of the logarithm of a figure, or why there is none.
+fn log_interval(estimate: &Estimate) -> Result<Interval, String> {
+    let ends = estimate.interval.clone()?;
+    if ends.low <= 0.0 {
+        return Err("its interval reaches 0".to_owned());
+    }
+    let whole = Interval { estimate: estimate.value, low: ends.low, high: ends.high };
+    Ok(whole.map(f64::ln))
 }
 
 /// Performance over the baseline's; None where either is no positive number.
@@ -143,7 +186,30 @@ fn share(estimate: &Estimate, baseline: f64, better: Better) -> Option<Estimate>
 
 #[cfg(test)]
 mod tests {
-    use super::{Ends, ExpectationVerdict, verdict};
+    use plumb_model::Better;
+
+    use super::{Ends, Estimate, ExpectationVerdict, share_of, verdict};
+
+    #[test]
+    fn a_share_has_the_uncertainty_of_both_figures() {
+        let of =
+            |value: f64, low: f64, high: f64| Estimate { value, interval: Ok(Ends { low, high }) };
+        let exact = of(100.0, 100.0, 100.0);
+        let own = of(50.0, 40.0, 60.0);
+        let share = share_of(&own, &exact, Better::Higher).unwrap();
+        let ends = share.interval.unwrap();
+        assert!((ends.low - 0.4).abs() < 1e-9 && (ends.high - 0.6).abs() < 1e-9, "{ends:?}");
+        // Times: the longer one is the worse one, and the ends change places.
+        let times = share_of(&own, &of(25.0, 20.0, 30.0), Better::Lower).unwrap();
+        let ends = times.interval.unwrap();
+        assert!((times.value - 0.5).abs() < 1e-9);
+        assert!(ends.low < 0.5 * 50.0 / 60.0 && ends.high > 0.5 * 50.0 / 40.0, "{ends:?}");
+        // As wide as both together at most.
+        assert!(ends.low > 20.0 / 60.0 && ends.high < 30.0 / 40.0, "{ends:?}");
+        let unknown = Estimate { value: 100.0, interval: Err("too few".into()) };
+        assert!(share_of(&own, &unknown, Better::Higher).unwrap().interval.is_err());
+        assert!(share_of(&own, &of(0.0, 0.0, 0.0), Better::Higher).is_none());
+    }
 
     #[test]
     fn only_a_whole_interval_reaches_or_misses() {

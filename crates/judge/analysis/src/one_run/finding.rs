@@ -189,8 +189,8 @@ pub struct Finding {
     pub versions: BTreeMap<String, String>,
     /// The workload's remarks.
     pub notes: Vec<String>,
-    /// What it is of what it should be, where somebody or something says what that is.
-    pub of_baseline: Option<ShareOfBaseline>,
+    /// What it is of what it should be, or why there is no such figure.
+    pub of_baseline: Result<ShareOfBaseline, NoBaseline>,
     /// Reasons to distrust it.
     pub flags: Vec<Flag>,
 }
@@ -278,8 +278,28 @@ pub enum BaselineSource {
     Expectation,
     /// The reference of this name.
     Reference(String),
-    /// This point, measured in the same run: the machine gives no more.
-    Ceiling(String),
+    /// Another point of the same run, which is the same work with another setting: the machine gives no more.
+    Ceiling {
+        /// The name of the point.
+        point: String,
+        /// The setting: `place=memory`.
+        setting: String,
+    },
+}
+
+/// Why there is no figure for what a result should be.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum NoBaseline {
+    /// Neither an expectation nor a reference has a figure for it, and its workload declares no ceiling.
+    Unknown,
+    /// Its ceiling was not measured: other values of this parameter.
+    NotMeasured(String),
+    /// It is the ceiling itself: no other value of this parameter gives more.
+    Best(String),
+    /// Neither a higher nor a lower value of its metric is better.
+    Undirected,
+    /// It or what it should be is not a positive number.
+    NotPositive,
 }
 
 /// A point that can't be measured here.

@@ -20,7 +20,7 @@ use crate::one_run::curves::curves;
 use crate::one_run::energy;
 use crate::one_run::expectations;
 use crate::one_run::failures;
-use crate::one_run::finding::{Disturbances, Finding, RunFinding};
+use crate::one_run::finding::{Disturbances, Finding, NoBaseline, RunFinding};
 use crate::one_run::flags;
 use crate::one_run::gate::gate;
 use crate::one_run::histogram;
@@ -282,7 +282,7 @@ fn finding(data: &PointData, metric: &Metric, estimate: Estimate) -> Finding {
         distribution: Vec::new(),
         versions: data.versions(),
         notes: data.notes(),
-        of_baseline: None,
+        of_baseline: Err(NoBaseline::Unknown),
         flags: Vec::new(),
     }
 }

@@ -61,6 +61,7 @@ impl Workload for Aead {
         all.push(acceleration());
         Description {
             parameters: all,
+            ceiling: Some("provider".into()),
             metrics: vec![
                 declare::rate(
                     "throughput",

@@ -43,6 +43,7 @@ impl Workload for Agree {
         all.extend(parameters(&["ring", "rustcrypto", "system"]));
         Description {
             parameters: all,
+            ceiling: Some("provider".into()),
             metrics: vec![
                 declare::rate(
                     "operations",

@@ -31,6 +31,7 @@ impl Workload for Hashing {
         all.extend(parameters(&["ring", "rustcrypto", "system"]));
         Description {
             parameters: all,
+            ceiling: Some("provider".into()),
             metrics: vec![
                 declare::rate("throughput", "B/s", "bytes hashed per second, all threads together"),
                 declare::rate("operations", "ops/s", "messages per second, all threads together"),

@@ -56,6 +56,7 @@ impl Workload for KeyDerivation {
         all.extend(parameters(&["rustcrypto", "ring", "system"]));
         Description {
             parameters: all,
+            ceiling: Some("provider".into()),
             metrics: vec![
                 declare::time("time", "wall time of one key on each thread"),
                 declare::rate("operations", "ops/s", "keys per second, all threads together"),

@@ -31,6 +31,7 @@ impl Workload for MessageAuthentication {
         all.extend(parameters(&["ring", "rustcrypto", "system"]));
         Description {
             parameters: all,
+            ceiling: Some("provider".into()),
             metrics: vec![
                 declare::rate(
                     "throughput",

@@ -31,6 +31,7 @@ impl Workload for RandomNumbers {
         all.extend(parameters(&["ring", "rustcrypto", "system"]));
         Description {
             parameters: all,
+            ceiling: Some("provider".into()),
             metrics: vec![
                 declare::rate("throughput", "B/s", "random bytes per second, all threads together"),
                 declare::rate("operations", "ops/s", "requests per second, all threads together"),

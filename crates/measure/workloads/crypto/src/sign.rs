@@ -42,6 +42,7 @@ impl Workload for Sign {
         all.extend(parameters(&["ring", "system"]));
         Description {
             parameters: all,
+            ceiling: Some("provider".into()),
             metrics: vec![
                 declare::rate("operations", "ops/s", "operations per second, all threads together"),
                 declare::time("time", "wall time of one operation on each thread"),

@@ -42,6 +42,7 @@ impl Workload for Xts {
         all.push(acceleration());
         Description {
             parameters: all,
+            ceiling: Some("provider".into()),
             metrics: vec![
                 declare::rate("throughput", "B/s", "bytes per second, all threads together"),
                 declare::rate("operations", "ops/s", "sectors per second, all threads together"),

@@ -23,9 +23,9 @@ fn a_first_look_as_markdown() {
     | :-- | :-- | --: | :-- | :-- | --: | --: | --: | :-- |
     | `cpu.sieve` | rate | 412 | [400, 426] | ops/s | 3.2 % | 13×20 | 99 % |  |
     | `cpu.sieve:threads=2` | rate | 800 | [774, 827] | ops/s | 3.4 % | 13×20 | 199 % |  |
-    | `memory.copy`<br>86 % \[85, 87\] of this machine's ceiling (13.2 GB/s, from memory.copy:method=nt) | bandwidth | 11.4 | [10.6, 12.1] | GB/s | 6.9 % | 13×20 | 99 % |  |
-    | `memory.copy:method=loop`<br>74 % \[73, 74\] of this machine's ceiling (13.2 GB/s, from memory.copy:method=nt) | bandwidth | 9.7 | [9.4, 10.0] | GB/s | 2.9 % | 13×20 | 99 % |  |
-    | `memory.copy:method=block`<br>77 % \[76, 78\] of this machine's ceiling (13.2 GB/s, from memory.copy:method=nt) | bandwidth | 10.1 | [9.1, 11.3] | GB/s | 11 % | 13×20 | 99 % |  |
+    | `memory.copy`<br>86 % \[77, 96\] of this machine's ceiling (13.2 GB/s with method=nt) | bandwidth | 11.4 | [10.6, 12.1] | GB/s | 6.9 % | 13×20 | 99 % |  |
+    | `memory.copy:method=loop`<br>74 % \[67, 80\] of this machine's ceiling (13.2 GB/s with method=nt) | bandwidth | 9.7 | [9.4, 10.0] | GB/s | 2.9 % | 13×20 | 99 % |  |
+    | `memory.copy:method=block`<br>77 % \[67, 88\] of this machine's ceiling (13.2 GB/s with method=nt) | bandwidth | 10.1 | [9.1, 11.3] | GB/s | 11 % | 13×20 | 99 % |  |
     | `memory.copy:method=nt` | bandwidth | 13.2 | [12.1, 14.4] | GB/s | 8.9 % | 13×20 | 99 % |  |
     | `memory.latency:size=16KiB` | latency | 1.42 | [1.39, 1.46] | ns | 2.6 % | 13×20 | 99 % |  |
     | `memory.latency` | latency | 88 | [69, 112] | ns | 27 % | 13×20 | 99 % | capped |
@@ -105,9 +105,9 @@ fn a_first_look_in_words() {
     assert_snapshot!(in_words(&View::new(&finding)).join("\n"), @r"
     Prime sieve: 412 ops/s [400, 426].
     Prime sieve (2 threads): 800 ops/s [774, 827].
-    Memory copies of 64 MiB (libc): 11.4 GB/s [10.6, 12.1]; 86 % [85, 87] of this machine's ceiling (13.2 GB/s, from memory.copy:method=nt).
-    Memory copies of 64 MiB (loop): 9.7 GB/s [9.4, 10.0]; 74 % [73, 74] of this machine's ceiling (13.2 GB/s, from memory.copy:method=nt).
-    Memory copies of 64 MiB (block): 10.1 GB/s [9.1, 11.3]; 77 % [76, 78] of this machine's ceiling (13.2 GB/s, from memory.copy:method=nt).
+    Memory copies of 64 MiB (libc): 11.4 GB/s [10.6, 12.1]; 86 % [77, 96] of this machine's ceiling (13.2 GB/s with method=nt).
+    Memory copies of 64 MiB (loop): 9.7 GB/s [9.4, 10.0]; 74 % [67, 80] of this machine's ceiling (13.2 GB/s with method=nt).
+    Memory copies of 64 MiB (block): 10.1 GB/s [9.1, 11.3]; 77 % [67, 88] of this machine's ceiling (13.2 GB/s with method=nt).
     Memory copies of 64 MiB (nt): 13.2 GB/s [12.1, 14.4].
     Memory latency over 16 KiB: 1.42 ns [1.39, 1.46].
     Memory latency over 64 MiB: 88 ns [69, 112]. Flagged: capped.

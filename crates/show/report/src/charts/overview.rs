@@ -84,7 +84,7 @@ fn seen<'v>(row: &'v ResultRow<'v>, against: Option<&Comparison>) -> Option<Rela
             tip,
         });
     }
-    if let Some(of) = row.finding.of_baseline.as_ref().filter(|of| of.share.value > 0.0) {
+    if let Some(of) = row.finding.of_baseline.as_ref().ok().filter(|of| of.share.value > 0.0) {
         // A share of what should be reached is the inverse of a cost: its upper end is the cost's lower one.
         return Some(RelativeCost {
             row,

@@ -60,8 +60,11 @@ fn family_medians(family: &str, metric: &str, rows: &[&ResultRow]) -> Option<Cha
 
 /// Results as shares of what they should be.
 pub(super) fn of_baseline(view: &View) -> Option<Chart> {
-    let rows: Vec<_> =
-        view.rows.iter().filter_map(|row| Some((row, row.finding.of_baseline.as_ref()?))).collect();
+    let rows: Vec<_> = view
+        .rows
+        .iter()
+        .filter_map(|row| Some((row, row.finding.of_baseline.as_ref().ok()?)))
+        .collect();
     let names =
         rows.iter().map(|(row, _)| format!("{} {}", name(row), row.finding.metric)).collect();
     let mut draft = Draft::new(
@@ -80,7 +83,7 @@ pub(super) fn of_baseline(view: &View) -> Option<Chart> {
         let source = match of.source {
             BaselineSource::Expectation => "relative to an expectation",
             BaselineSource::Reference(_) => "relative to a reference",
-            BaselineSource::Ceiling(_) => "relative to a ceiling",
+            BaselineSource::Ceiling { .. } => "relative to a ceiling",
         };
         let group = draft.group(source, Tone::Plain);
         let text = crate::run::view::baseline_text(row.finding).unwrap_or_default();

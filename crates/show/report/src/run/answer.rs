@@ -1,11 +1,13 @@
 //! What a reader asks first, in one to three sentences: is it slow, compared with what, and can I trust it?
 
-use plumb_analysis::{Comparison, ExpectationVerdict};
+use plumb_analysis::{BaselineSource, Comparison, ExpectationVerdict, ShareOfBaseline};
 use plumb_model::{FlagKind, Goal, Verdict};
 use plumb_text::time::date;
+use plumb_units::quantity;
 
 use crate::comparison::proof_answer;
 use crate::run::importance::{FlagWeight, by_importance};
+use crate::run::levels::share_text;
 use crate::run::since_last::since_last_text;
 use crate::run::view::{ResultRow, View, baseline_text};
 
@@ -18,7 +20,12 @@ pub(crate) fn answer(view: &View) -> Vec<String> {
         return vec!["Nothing was measured.".to_owned()];
     }
     let mut lines: Vec<String> = expectation_answer(view).into_iter().collect();
-    lines.extend(compared(view, lines.is_empty()));
+    let ceilings = if lines.is_empty() { ceiling_answer(view) } else { None };
+    let compared = compared(view, lines.is_empty(), ceilings.is_some());
+    lines.extend(match (compared, ceilings) {
+        (Some(compared), Some(ceilings)) => Some(format!("{compared} {ceilings}")),
+        (compared, ceilings) => compared.or(ceilings),
+    });
     lines.extend(proof_answer(view.finding.proof.as_ref()));
     lines.extend(precision(view));
     lines.push(trust(view));
@@ -32,7 +39,7 @@ pub fn expectation_answer(view: &View) -> Option<String> {
     let mut open = 0;
     let mut all = 0;
     for row in &view.rows {
-        let Some(of) = &row.finding.of_baseline else { continue };
+        let Ok(of) = &row.finding.of_baseline else { continue };
         let Some(verdict) = of.verdict else { continue };
         all += 1;
         match verdict {
@@ -75,15 +82,42 @@ pub fn expectation_answer(view: &View) -> Option<String> {
     }
 }
 
-/// How the run compares with the last comparable one; `alone` if nothing else answers whether it is slow.
-fn compared(view: &View, alone: bool) -> Option<String> {
+/// Which result is farthest below what this machine gave in the same run for the same work with another setting. None if no
+/// result that was asked for has such a ceiling, or the run is about something else.
+#[must_use]
+pub fn ceiling_answer(view: &View) -> Option<String> {
+    if matches!(view.finding.run.goal, Goal::Verdict(_)) || !view.is_crowded() {
+        return None;
+    }
+    let shares: Vec<(&ResultRow, &ShareOfBaseline)> = view
+        .brief_rows()
+        .filter(|row| row.finding.primary)
+        .filter_map(|row| Some((row, row.finding.of_baseline.as_ref().ok()?)))
+        .collect();
+    let (lowest, of) = shares
+        .iter()
+        .min_by(|(_, one), (_, other)| one.share.value.total_cmp(&other.share.value))?;
+    let BaselineSource::Ceiling { setting, .. } = &of.source else { return None };
+    let lead = if shares.len() == 1 { "The result" } else { "The lowest result" };
+    Some(format!(
+        "{lead} next to a ceiling of the same run: {} gives {} of {} with {setting}.",
+        lowest.finding.point.name,
+        share_text(&of.share),
+        quantity(of.value, &lowest.finding.unit),
+    ))
+}
+
+/// How the run compares with the last comparable one; `alone` if nothing says what it should be, `has_ceilings` if something says
+/// what it could be.
+fn compared(view: &View, alone: bool, has_ceilings: bool) -> Option<String> {
     // The sides of one run are compared with each other, in their own chapter.
     if matches!(view.finding.run.goal, Goal::Verdict(_)) || !view.comparisons().is_empty() {
         return None;
     }
     let Some(since) = view.finding.since_last.found() else {
-        return alone.then(|| {
-            "No earlier comparable run: plumb cannot say whether this is slow.".to_owned()
+        return alone.then(|| match has_ceilings {
+            true => "No earlier comparable run.".to_owned(),
+            false => "No earlier comparable run: plumb cannot say whether this is slow.".to_owned(),
         });
     };
     let when = date(since.started_unix_ns);
@@ -111,7 +145,7 @@ fn precision(view: &View) -> Option<String> {
 }
 
 fn trust(view: &View) -> String {
-    let primary: Vec<&ResultRow> = view.rows.iter().filter(|row| row.finding.primary).collect();
+    let primary: Vec<&ResultRow> = view.brief_rows().filter(|row| row.finding.primary).collect();
     let flagged: Vec<&FlagKind> =
         primary.iter().flat_map(|row| &row.finding.flags).map(|flag| &flag.flag).collect();
     if flagged.is_empty() {

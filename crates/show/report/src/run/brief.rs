@@ -1,12 +1,14 @@
 //! The scorecard on one screen: the answer, a line per result, the main reasons to distrust, and what to type next.
 
-use plumb_analysis::{CONFIDENCE, ExpectationVerdict};
+use std::collections::BTreeSet;
+
+use plumb_analysis::{BaselineSource, CONFIDENCE, ExpectationVerdict};
 use plumb_model::{FlagKind, Goal};
 use plumb_text::{Style, Table, TableColumn, Terminal, TextLine, clean, clip, counted, width};
-use plumb_units::percent;
+use plumb_units::{percent, whole_percent};
 
 use crate::comparison::proof;
-use crate::run::answer::answer;
+use crate::run::answer::{answer, ceiling_answer};
 use crate::run::header::{ACCEPTED_FAILURES, not_reached_heading};
 use crate::run::importance::{FlagWeight, by_importance};
 use crate::run::results_table::{
@@ -34,10 +36,12 @@ const MOST_BEST: usize = 2;
 const MOST_OTHERS: usize = 4;
 /// Columns that flags take before names are cut for them.
 const FLAGS_ROOM: usize = 25;
-/// From so many results on, everything else keeps to one line.
-const CROWDED: usize = 12;
+/// From this share of its ceiling on, a result has no remark about it: the flags next to it matter more.
+const NEAR_CEILING: f64 = 0.9;
 /// Columns that a point's name keeps, however long flags are.
 const SHORTEST_NAME: usize = 16;
+/// Columns that a name may take so that no two look the same.
+const MOST_FOR_DISTINCT: usize = 30;
 
 /// The scorecard of a run in at most 45 lines for a suite like `first-look`; [`super::scorecard`] shows all of it.
 #[must_use]
@@ -97,7 +101,7 @@ fn main_implementations(view: &View, terminal: &Terminal) -> String {
     let compared: usize = view.implementations.iter().map(|table| table.rows.len()).sum();
     // A row per metric, but a point is in a table once.
     let points = view.rows.iter().filter(|row| row.finding.primary).count();
-    if is_crowded(view) && 2 * compared < points {
+    if view.is_crowded() && 2 * compared < points {
         String::new()
     } else {
         implementations(view, terminal)
@@ -112,10 +116,6 @@ fn verdicts(view: &View, terminal: &Terminal) -> String {
     } else {
         String::new()
     }
-}
-
-fn is_crowded(view: &View) -> bool {
-    view.rows.len() > CROWDED
 }
 
 fn one_line(style: Style, text: &str, terminal: &Terminal) -> String {
@@ -173,8 +173,9 @@ fn family_rows(view: &View, family: &Family) -> Vec<Cells> {
     let (rows, others): (Vec<&ResultRow>, Vec<&ResultRow>) = view
         .shown(family, false)
         .into_iter()
+        .filter(|row| !(view.is_crowded() && row.finding.point.is_ceiling))
         .partition(|row| row.finding.primary || compared == Some(row.finding.metric.as_str()));
-    let crowded = is_crowded(view);
+    let crowded = view.is_crowded();
     let common = common_remarks(&rows, crowded);
     let least_gap = least_gap(view);
     rows.iter()
@@ -215,11 +216,29 @@ fn family_rows(view: &View, family: &Family) -> Vec<Cells> {
                     Some(_) => TextLine::default(),
                     None => reached(row.finding),
                 },
-                flags: flags(row, &common, index == 0, crowded),
+                flags: after_ceiling(row, flags(row, &common, index == 0, crowded)),
                 below: others_line.into_iter().chain(below(row, least_gap, crowded)).collect(),
             }
         })
         .collect()
+}
+
+/// The forms of the last column with the share of a ceiling of the same run before those that name flags: `24 % of ceiling; unsteady`.
+/// If they do not fit, the share gives way: without an interval, its reason is worth more. What is expected has a line with the
+/// verdict instead.
+fn after_ceiling(row: &ResultRow, forms: Vec<String>) -> Vec<String> {
+    let Ok(of) = &row.finding.of_baseline else { return forms };
+    if !matches!(of.source, BaselineSource::Ceiling { .. }) || of.share.value >= NEAR_CEILING {
+        return forms;
+    }
+    let share = format!("{} of ceiling", whole_percent(of.share.value));
+    let mut all: Vec<String> = forms
+        .iter()
+        .filter(|form| !form.starts_with('+'))
+        .map(|form| if form.is_empty() { share.clone() } else { format!("{share}; {form}") })
+        .collect();
+    all.extend(forms);
+    all
 }
 
 /// `up_throughput 2.34 MB/s · down_throughput 10.8 MB/s · asymmetry 4.62`; None for none.
@@ -341,11 +360,11 @@ fn words(remarks: &[RowRemark]) -> String {
 
 /// How far a median must be from its best quarter to be worth a line here: among many results, only the farthest few are.
 fn least_gap(view: &View) -> f64 {
-    if !is_crowded(view) {
+    if !view.is_crowded() {
         return 0.0;
     }
     let mut gaps: Vec<f64> =
-        view.rows.iter().filter_map(|row| best_quarter_gap(row.finding)).collect();
+        view.brief_rows().filter_map(|row| best_quarter_gap(row.finding)).collect();
     gaps.sort_by(|one, other| other.total_cmp(one));
     gaps.get(MOST_BEST - 1).copied().unwrap_or(0.0)
 }
@@ -353,7 +372,7 @@ fn least_gap(view: &View) -> f64 {
 /// Among many results, how many have a line about their best quarter.
 fn best_quarter_lines(view: &View) -> usize {
     let least = least_gap(view);
-    let gaps = view.rows.iter().filter_map(|row| best_quarter_gap(row.finding));
+    let gaps = view.brief_rows().filter_map(|row| best_quarter_gap(row.finding));
     gaps.filter(|gap| *gap >= least).count().min(MOST_BEST)
 }
 
@@ -364,6 +383,7 @@ fn below(row: &ResultRow, least_gap: f64, crowded: bool) -> Option<String> {
         .finding
         .of_baseline
         .as_ref()
+        .ok()
         .filter(|of| match of.verdict {
             Some(verdict) => !crowded || verdict == ExpectationVerdict::Below,
             None => false,
@@ -404,7 +424,7 @@ fn fit(rows: &mut [Cells], columns: usize) {
     // Between seven columns: two blanks each, but one before the interval and one before the unit.
     let gaps = 10;
     let rest = columns.saturating_sub(family + figures + gaps);
-    let name_room = rest.saturating_sub(wanted).clamp(SHORTEST_NAME.min(names), names);
+    let name_room = rest.saturating_sub(wanted).clamp(shortest_name(rows).min(names), names);
     let flag_room = rest.saturating_sub(name_room);
     for row in rows {
         row.name = clip(&clean(&row.name), name_room);
@@ -420,13 +440,23 @@ fn fit(rows: &mut [Cells], columns: usize) {
     }
 }
 
+/// The columns that names need to stay distinct, at least [`SHORTEST_NAME`].
+fn shortest_name(rows: &[Cells]) -> usize {
+    let are_distinct = |room: &usize| {
+        let clipped: BTreeSet<String> =
+            rows.iter().map(|row| clip(&clean(&row.name), *room)).collect();
+        clipped.len() == rows.len()
+    };
+    (SHORTEST_NAME..=MOST_FOR_DISTINCT).find(are_distinct).unwrap_or(SHORTEST_NAME)
+}
+
 fn curves(view: &View, terminal: &Terminal) -> String {
     let lines: Vec<(&str, &str)> = view
         .curves
         .iter()
         .flat_map(|curve| curve.lines.iter().map(|line| (curve.name.as_str(), line.as_str())))
         .collect();
-    let mut out = if lines.is_empty() || is_crowded(view) {
+    let mut out = if lines.is_empty() || view.is_crowded() {
         String::new()
     } else {
         heading("Curves and rankings", terminal)
@@ -470,7 +500,8 @@ fn missing(view: &View, terminal: &Terminal) -> String {
         let lead = format!("{ACCEPTED_FAILURES}: {}: ", accepted.point.name);
         all.push((Style::Flag, lead, accepted.ends.to_string()));
     }
-    for missing in &finding.unsupported {
+    // A ceiling that this machine does not have is no result that is missing.
+    for missing in finding.unsupported.iter().filter(|missing| !missing.point.is_ceiling) {
         let fix = if missing.fix.is_empty() { "" } else { "; fix: " };
         let why = format!("{}{fix}{}", missing.why, missing.fix);
         all.push((Style::Flag, format!("Not supported here: {}: ", missing.point.name), why));
@@ -483,7 +514,7 @@ fn missing(view: &View, terminal: &Terminal) -> String {
     }
     let mut out = String::new();
     for (style, lead, why) in all.iter().take(MOST_MISSING) {
-        if is_crowded(view) {
+        if view.is_crowded() {
             // A long name leaves half of the line to the reason.
             let lead = clip(lead.trim_end(), terminal.width / 2);
             out.push_str(&one_line(*style, &format!("{lead} {why}"), terminal));
@@ -504,9 +535,11 @@ fn missing(view: &View, terminal: &Terminal) -> String {
 
 /// The most consequential reasons to distrust; every other kind is at least named.
 fn reasons(view: &View, terminal: &Terminal) -> String {
-    // Among many results, lines about the best quarter take the room of reasons: they say the same with figures.
-    let most_reasons = match is_crowded(view) {
-        true => MOST_REASONS - best_quarter_lines(view),
+    // Among many results, lines about the best quarter and about ceilings take the room of reasons: they say more, with figures.
+    let most_reasons = match view.is_crowded() {
+        true => {
+            MOST_REASONS - best_quarter_lines(view) - usize::from(ceiling_answer(view).is_some())
+        }
         false => MOST_REASONS,
     };
     // Few reasons have room for their evidence.

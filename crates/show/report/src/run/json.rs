@@ -27,7 +27,7 @@ use crate::run::levels::{LevelsPart, levels_part};
 use crate::run::ranking::RankingPart;
 use crate::run::since_last::{SinceLastPart, since_last_part};
 use crate::run::start_ups::StartUpPart;
-use crate::run::view::{ResultRow, View};
+use crate::run::view::{ResultRow, View, no_baseline_text};
 
 /// Name of the document's form.
 pub const RUN_SCHEMA: &str = "plumb.run/1";
@@ -222,6 +222,10 @@ pub struct ResultPart {
     pub of_baseline: Option<f64>,
     /// The subject of `of_baseline`; null without a baseline.
     pub baseline: Option<BaselinePart>,
+    /// Why there is no baseline; null with one.
+    pub no_baseline: Option<String>,
+    /// Whether nobody asked for the point: it was measured to show the ceiling, or a part, of another.
+    pub is_ceiling: bool,
     /// Comparison with the run's first point, if the plan asks for it.
     pub against_first: Vec<VerdictPart>,
     /// Comparison with the point above, from the third point on, if the plan asks for it.
@@ -537,8 +541,10 @@ fn result(row: &ResultRow) -> ResultPart {
         cpu: finding.cpu.map(|c| CpuPart { user: c.user, system: c.system, iowait: c.iowait }),
         peak_memory_bytes: finding.peak_memory_bytes,
         clock: finding.clock.map(|clock| clock.id),
-        of_baseline: finding.of_baseline.as_ref().map(|baseline| baseline.share.value),
-        baseline: finding.of_baseline.as_ref().map(baseline),
+        of_baseline: finding.of_baseline.as_ref().ok().map(|baseline| baseline.share.value),
+        baseline: finding.of_baseline.as_ref().ok().map(baseline),
+        no_baseline: finding.of_baseline.as_ref().err().map(no_baseline_text),
+        is_ceiling: finding.point.is_ceiling,
         against_first: row.against_first.into_iter().map(point_verdict_part).collect(),
         against_above: row.against_above.into_iter().map(point_verdict_part).collect(),
         process_medians: finding.process_medians,
@@ -575,11 +581,11 @@ fn baseline(of: &ShareOfBaseline) -> BaselinePart {
     let (source, point) = match &of.source {
         BaselineSource::Expectation => ("expectation", None),
         BaselineSource::Reference(_) => ("reference", None),
-        BaselineSource::Ceiling(point) => ("ceiling", Some(point.clone())),
+        BaselineSource::Ceiling { point, .. } => ("ceiling", Some(point.clone())),
     };
     let reference = match &of.source {
         BaselineSource::Reference(name) => Some(name.clone()),
-        BaselineSource::Expectation | BaselineSource::Ceiling(_) => None,
+        BaselineSource::Expectation | BaselineSource::Ceiling { .. } => None,
     };
     BaselinePart {
         source,

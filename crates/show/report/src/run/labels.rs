@@ -20,9 +20,14 @@ pub fn family(workload: &str) -> &str {
 /// A label for every result that is unique among them: the workload without its family, and what
 /// tells the point from its neighbours.
 pub(crate) fn labels(results: &[Finding]) -> Vec<String> {
-    let differing = differing(results);
-    let short: Vec<String> =
-        results.iter().map(|result| label(&result.point, &differing, short_value)).collect();
+    // What only a ceiling has otherwise says nothing about the points that were asked for.
+    let of_asked = differing(results.iter().filter(|result| !result.point.is_ceiling));
+    let of_all = differing(results.iter());
+    let differing = |point: &PointFacts| if point.is_ceiling { &of_all } else { &of_asked };
+    let short: Vec<String> = results
+        .iter()
+        .map(|result| label(&result.point, differing(&result.point), short_value))
+        .collect();
     let mut labels = Vec::with_capacity(results.len());
     for (result, own) in results.iter().zip(&short) {
         // Two sizes are distinguished by their values alone unless two parameters have the same value.
@@ -31,7 +36,7 @@ pub(crate) fn labels(results: &[Finding]) -> Vec<String> {
             .zip(&short)
             .any(|(other, label)| other.point.index != result.point.index && label == own);
         labels.push(if is_ambiguous {
-            label(&result.point, &differing, full_value)
+            label(&result.point, differing(&result.point), full_value)
         } else {
             own.clone()
         });
@@ -39,7 +44,7 @@ pub(crate) fn labels(results: &[Finding]) -> Vec<String> {
     labels
 }
 
-fn differing(results: &[Finding]) -> Differing<'_> {
+fn differing<'a>(results: impl Iterator<Item = &'a Finding>) -> Differing<'a> {
     let mut points: BTreeMap<&str, Vec<&PointFacts>> = BTreeMap::new();
     for finding in results {
         points.entry(&finding.point.workload).or_default().push(&finding.point);

@@ -8,7 +8,7 @@ use plumb_units::{Figure, SHARE, length, percent, quantity, whole_percent};
 
 use crate::figure::{figure, in_brackets};
 use crate::run::burst::burst_text;
-use crate::run::view::{ResultRow, View, baseline_text};
+use crate::run::view::{ResultRow, View, baseline_text, without_baseline};
 
 /// From this width on flags and half-widths have columns.
 const ROOMY: usize = 100;
@@ -61,7 +61,7 @@ pub(super) fn results(view: &View, terminal: &Terminal) -> String {
     let mut fields = fields(terminal);
     if terminal.width >= ROOMY
         && view.rows.iter().any(|row| {
-            let of = row.finding.of_baseline.as_ref();
+            let of = row.finding.of_baseline.as_ref().ok();
             of.is_some_and(|of| of.verdict.is_some())
         })
     {
@@ -246,7 +246,7 @@ fn bytes(bytes: u64) -> String {
 }
 
 fn of_baseline(row: &ResultRow) -> TextLine {
-    let share = row.finding.of_baseline.as_ref().map(|baseline| baseline.share.value);
+    let share = row.finding.of_baseline.as_ref().ok().map(|baseline| baseline.share.value);
     share.map_or_else(TextLine::default, |share| {
         TextLine::new(Style::Estimate, &whole_percent(share))
     })
@@ -550,5 +550,11 @@ fn legend(view: &View, terminal: &Terminal) -> String {
     let legend = format!(
         "{of}{reached}n: invocations × samples · {cpu}: share of wall time · shape: low to high"
     );
-    terminal.lines(0, &TextLine::new(Style::Muted, &legend))
+    let mut out = terminal.lines(0, &TextLine::new(Style::Muted, &legend));
+    for (why, names) in without_baseline(view) {
+        let names = format!("without an expectation: {}: ", names.join(", "));
+        let line = TextLine::new(Style::Muted, &names).and(Style::Muted, &why);
+        out.push_str(&terminal.lines(0, &line));
+    }
+    out
 }

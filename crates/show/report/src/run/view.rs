@@ -1,7 +1,7 @@
 //! The one view model: everything that any format shows, taken from a finding once.
 
 use plumb_analysis::{
-    BaselineSource, Comparison, Curve, Estimate, Finding, PointComparison, RunFinding,
+    BaselineSource, Comparison, Curve, Estimate, Finding, NoBaseline, PointComparison, RunFinding,
 };
 use plumb_model::{Better, FlagKind};
 use plumb_text::counted;
@@ -16,6 +16,9 @@ use crate::run::implementation_table::ImplementationTable;
 use crate::run::labels;
 use crate::run::levels::{LevelsText, share_text};
 use crate::run::ranking::ranking_text;
+
+/// From so many results on, the brief scorecard keeps everything but results to one line.
+const CROWDED: usize = 12;
 
 /// The view of a run that reports show.
 #[derive(Debug, Clone)]
@@ -181,6 +184,18 @@ impl<'a> View<'a> {
             .collect()
     }
 
+    /// Whether results are so many that the brief scorecard keeps to a line for each.
+    #[must_use]
+    pub fn is_crowded(&self) -> bool {
+        self.rows.len() > CROWDED
+    }
+
+    /// The rows of the brief scorecard. Among many, those that only show a ceiling are left out.
+    pub fn brief_rows(&self) -> impl Iterator<Item = &ResultRow<'a>> {
+        let hides_ceilings = self.is_crowded();
+        self.rows.iter().filter(move |row| !(hides_ceilings && row.finding.point.is_ceiling))
+    }
+
     /// Comparisons with the first point, whether or not they have a result row.
     #[must_use]
     pub fn comparisons(&self) -> &'a [PointComparison] {
@@ -328,7 +343,7 @@ fn flag_notes(finding: &RunFinding) -> Vec<FlagNote> {
 /// `81 % [78, 84] of the expected 105 MB/s`.
 #[must_use]
 pub fn baseline_text(finding: &Finding) -> Option<String> {
-    let of = finding.of_baseline.as_ref()?;
+    let of = finding.of_baseline.as_ref().ok()?;
     let share = share_text(&of.share);
     let value = quantity(of.value, &finding.unit);
     Some(match &of.source {
@@ -340,10 +355,48 @@ pub fn baseline_text(finding: &Finding) -> Option<String> {
             let worst = quantity(of.worst, &finding.unit);
             format!("{share} of {value} (reference {name}, whose worst run is {worst})")
         }
-        BaselineSource::Ceiling(point) => {
-            format!("{share} of this machine's ceiling ({value}, from {point})")
+        BaselineSource::Ceiling { setting, .. } => {
+            format!("{share} of this machine's ceiling ({value} with {setting})")
         }
     })
+}
+
+/// Why there is no figure for what a result should be: `--ceilings would measure other values of method`.
+#[must_use]
+pub fn no_baseline_text(why: &NoBaseline) -> String {
+    match why {
+        NoBaseline::Unknown => {
+            "nothing to compare it with: state a figure (--expect) or add a reference".to_owned()
+        }
+        NoBaseline::NotMeasured(parameter) => {
+            format!("--ceilings would measure other values of {parameter}")
+        }
+        NoBaseline::Best(parameter) => {
+            format!("it is the ceiling itself: no other {parameter} gives more")
+        }
+        NoBaseline::Undirected => "neither more nor less of it is better".to_owned(),
+        NoBaseline::NotPositive => "it has no share of a figure that is not positive".to_owned(),
+    }
+}
+
+/// The results without a figure for what they should be, by the reason; none if no result of the run has such a figure.
+#[must_use]
+pub fn without_baseline(view: &View) -> Vec<(String, Vec<String>)> {
+    let primary: Vec<&ResultRow> = view.rows.iter().filter(|row| row.finding.primary).collect();
+    if primary.iter().all(|row| row.finding.of_baseline.is_err()) {
+        return Vec::new();
+    }
+    let mut reasons: Vec<(String, Vec<String>)> = Vec::new();
+    for row in primary {
+        let Err(why) = &row.finding.of_baseline else { continue };
+        let text = no_baseline_text(why);
+        let name = row.finding.point.name.clone();
+        match reasons.iter_mut().find(|(reason, _)| *reason == text) {
+            Some((_, names)) => names.push(name),
+            None => reasons.push((text, vec![name])),
+        }
+    }
+    reasons
 }
 
 /// By how much values exceed the other point's: `+3.1 [2.9, 3.3] ms`; times also in per cent: `+4.29 [4.2, 4.4] s,
