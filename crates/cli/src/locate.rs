@@ -36,6 +36,11 @@ pub fn data_home() -> Option<PathBuf> {
     home("XDG_DATA_HOME", ".local/share")
 }
 
+/// `$XDG_CONFIG_HOME`, or `~/.config`.
+pub fn config_home() -> Option<PathBuf> {
+    home("XDG_CONFIG_HOME", ".config")
+}
+
 /// `$XDG_CACHE_HOME`, or `~/.cache`.
 pub fn cache_home() -> Option<PathBuf> {
     home("XDG_CACHE_HOME", ".cache")

@@ -242,7 +242,14 @@ it *reaches* it if its whole interval is at least as good; otherwise it cannot b
 but the worst of few runs is itself uncertain: use many runs. A session that is too short for an interval of this machine
 decides only if the machine's speed would have to change by a factor of three. That factor is a judgement; it was not simulated.
 
-`--expect SERIES=FIGURE` and `--expect reference:NAME` win over references of the same kind. Of several references of this
+Figures that you know of this machine belong into `~/.config/plumb/expect.toml` (`$XDG_CONFIG_HOME/plumb/expect.toml`). They
+hold for every run that measures them:
+
+    [expect]
+    'network.tcp' = '9Gbit/s'
+    'storage.random:operation=write' = '20kops/s'
+
+`--expect`, then the suite, then this file win over references of the same kind. Of several references of this
 kind, the last by name wins. Runs next to a load or with servers on another machine are not compared with them.
 
 Points that were measured next to a load, with a knob of their own or with another machine are not exported.

@@ -3,7 +3,7 @@
 use std::fs;
 
 use crate::common::TestEnvironment;
-use crate::place;
+use crate::{parsed, place};
 
 /// Runs of this machine under a label.
 fn measured(place: &TestEnvironment, runs: usize) {
@@ -162,4 +162,37 @@ fn files_that_are_no_references_are_refused_and_added_ones_that_break_are_report
                    [[figure]]\nname = 'x'\nvalue = 1\nunit = 's'\nnot-comparable = 'no'";
     place.write("efs.toml", shipped).unwrap();
     place.run("reference add efs.toml").unwrap().exits(2).says(&["plumb ships a reference named"]);
+}
+
+#[test]
+fn the_figures_of_a_machine_hold_for_every_run_unless_others_are_typed() {
+    let place = place();
+    let settings = place.root().join("home/.config/plumb");
+    fs::create_dir_all(&settings).unwrap();
+    let file = settings.join("expect.toml");
+    // What this run does not measure is of other runs.
+    let text = "[expect]\n\"cpu.sieve\" = \"1Tops/s\"\n\"network.tcp\" = \"9Gbit/s\"\n";
+    fs::write(&file, text).unwrap();
+    let run =
+        "run cpu.sieve:limit=20000 --max-invocations 2 --min-invocations 2 -q --no-lock --json";
+    let expected = |more: &str| {
+        let document = parsed(&place.run(&format!("{run}{more}")).unwrap().exits(0));
+        let baseline = document["results"][0]["baseline"].clone();
+        assert_eq!(baseline["source"], "expectation", "{document}");
+        baseline["value"].as_f64().unwrap()
+    };
+    assert!((expected("") / 1e12 - 1.0).abs() < 1e-9);
+    assert!((expected(" --expect cpu.sieve=1ops/s") - 1.0).abs() < 1e-9);
+    fs::write(&file, "[expect]\n\"cpu.sieve\" = \"1GB/s\"\n").unwrap();
+    place
+        .run(run)
+        .unwrap()
+        .exits(2)
+        .says(&["expect.toml: cpu.sieve: `1GB/s` is not a value in ops/s"]);
+    fs::write(&file, "[expected]\n").unwrap();
+    place.run(run).unwrap().exits(2).says(&[
+        "expect.toml",
+        "unknown field `expected`",
+        "a table [expect]",
+    ]);
 }

@@ -1,14 +1,17 @@
 //! `plumb run`: suites, workloads and plug-ins.
 
+use std::fs;
+use std::io::ErrorKind;
 use std::path::Path;
 
 use clap::Args;
-use plumb_model::{Expectation, Plan, Role, prepared_words};
-use plumb_suite::{expectations, state_sampling, time_ns};
+use plumb_model::{Expectation, Plan, PlannedPoint, Role, prepared_words};
+use plumb_suite::{expectations, expectations_of_machine, state_sampling, time_ns};
 
 use crate::commands::run::{schedule, tool_arguments};
 use crate::commands::subcommand::{Context, Subcommand};
 use crate::error::{CommandError, Exit, Result};
+use crate::locate;
 use crate::measuring::execute::interrupted;
 use crate::measuring::job::MeasuringJob;
 use crate::measuring::live::LiveArgs;
@@ -174,7 +177,8 @@ struct RunConditions {
     prepared: String,
 }
 
-/// What the results should be: by references of this kind of machine, by suites, by references that are named, and as typed.
+/// What the results should be: by references of this kind of machine, by this machine's own file, by suites, by references that
+/// are named, and as typed.
 /// Later ones win.
 fn all_expectations(
     named: &NamedPoints,
@@ -208,10 +212,30 @@ fn all_expectations(
         }
         of_named.extend(found);
     }
+    all.extend(stated_for_this_machine(&named.points)?);
     all.extend(expectations(&named.suites, &named.points, &[])?);
     all.extend(of_named);
     all.extend(expectations(&[], &named.points, &figures)?);
     Ok(all)
+}
+
+/// What the results should be by `expect.toml` in the folder of the user's settings; nothing without the file.
+fn stated_for_this_machine(points: &[PlannedPoint]) -> Result<Vec<Expectation>> {
+    let Some(file) = locate::config_home().map(|settings| settings.join("plumb/expect.toml"))
+    else {
+        return Ok(Vec::new());
+    };
+    let text = match fs::read_to_string(&file) {
+        Ok(text) => text,
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Vec::new()),
+        Err(error) => {
+            return Err(CommandError::usage(format!("cannot read {}: {error}", file.display())));
+        }
+    };
+    expectations_of_machine(&text, points).map_err(|error| {
+        CommandError::usage(format!("{}: {}", file.display(), error.message))
+            .hint("the file has a table [expect] with lines such as: \"network.tcp\" = \"9Gbit/s\"")
+    })
 }
 
 /// Completes an interrupted run: by its own plan, in fresh folders.
