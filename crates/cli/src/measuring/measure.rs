@@ -1,7 +1,7 @@
 //! From a plan to a stored run, its scorecard and its exit code.
 
 use plumb_engine::Ended;
-use plumb_model::{Goal, MissingKind, RunRecord};
+use plumb_model::{Goal, Missing, MissingKind, RunRecord};
 use plumb_report::{View, brief_scorecard, json, scorecard};
 
 use crate::error::{CommandError, Exit, Result};
@@ -43,7 +43,14 @@ fn report(
 }
 
 fn exit(record: &RunRecord, explicit: bool, ended: &Ended) -> Exit {
-    let not_found = record.unsupported.iter().any(|missing| missing.kind() == MissingKind::Command);
+    let is_asked = |missing: &Missing| {
+        // What only shows a ceiling may be missing: nobody asked for it.
+        record.plan.points.get(missing.point).is_none_or(|planned| !planned.is_ceiling)
+    };
+    let not_found = record
+        .unsupported
+        .iter()
+        .any(|missing| missing.kind() == MissingKind::Command && is_asked(missing));
     let mut exits = vec![Exit::Fine];
     if ended.interrupted {
         exits.push(Exit::Interrupted);

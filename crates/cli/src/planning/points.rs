@@ -187,7 +187,6 @@ impl NamedPoints {
                 .map(|(name, values)| (name.clone(), values.clone()))
                 .collect();
             for settings in products(&set, &known_sets, all_threads)? {
-                few_enough(self.points.len() + 1)?;
                 let planned = template.applied_to(planned(&entry, &settings, all_threads)?);
                 let ceilings = match point.ceilings {
                     true => ceilings_of(&planned, all_threads)?,
@@ -195,6 +194,7 @@ impl NamedPoints {
                 };
                 self.points.push(planned);
                 self.points.extend(ceilings);
+                few_enough(self.points.len())?;
             }
         }
         self.suites.push(suite);
@@ -512,6 +512,7 @@ pub fn with_ceilings(
         all.append(&mut twins);
     }
     drop_repeated(&mut all);
+    few_enough(all.len())?;
     Ok(all)
 }
 
@@ -636,7 +637,8 @@ fn refuse_namesakes(points: &[PlannedPoint]) -> Result<()> {
 fn refuse_disagreement(named: &NamedPoints, suite_of_points: &[Option<usize>]) -> Result<()> {
     let mut seen: BTreeMap<(&str, &str), (usize, &PlannedPoint)> = BTreeMap::new();
     for (planned, suite) in named.points.iter().zip(suite_of_points) {
-        let Some(suite) = *suite else { continue };
+        // What only shows a ceiling gives way to the same point with other settings.
+        let Some(suite) = suite.filter(|_| !planned.is_ceiling) else { continue };
         let key = (planned.point.workload.as_str(), planned.point.key.as_str());
         let (first, before) = *seen.entry(key).or_insert((suite, planned));
         let is_alike = planned.rules == before.rules

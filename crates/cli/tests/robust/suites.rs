@@ -1,7 +1,7 @@
 //! Suites that are malformed, huge, or nearly right.
 
 use crate::common::{ProgramOutput, TestEnvironment};
-use crate::{last, place};
+use crate::{last, parsed, place, results};
 
 fn run(place: &TestEnvironment, text: &str) -> ProgramOutput {
     place.write("suite.toml", text).unwrap();
@@ -236,8 +236,42 @@ fn first_look_measures_every_family_in_about_the_time_that_it_plans() {
     assert_eq!(measured.parse::<usize>().unwrap(), points);
     // What `plans` says, about: it moves when a point is added.
     let seconds = seconds.parse::<f64>().unwrap();
-    let planned = 124.0 / 16.0;
+    let planned = 130.0 / 16.0;
     assert!(seconds < 6.0 * planned, "{seconds} s for one invocation of each, {planned} s planned");
+}
+
+#[test]
+fn points_that_show_ceilings_give_way_to_those_that_are_asked_for() {
+    let place = place();
+    let suite = "name = 'copies'\n[[point]]\nworkload = 'memory.copy'\nceilings = true\n\
+                 set = { method = ['libc', 'nt'], size = '1MiB' }\n";
+    place.write("copies.toml", suite).unwrap();
+    let planned = parsed(&place.run("run copies.toml --dry-run --json").unwrap().exits(0));
+    assert_eq!(planned["points"].as_array().unwrap().len(), 4, "each method once: {planned}");
+    // Another suite asks for what the first one only compares with, in another way.
+    let other = "name = 'other'\n[[point]]\nworkload = 'memory.copy'\nprecision = '50%'\n\
+                 set = { method = 'loop', size = '1MiB' }\n";
+    place.write("other.toml", other).unwrap();
+    place.run("run copies.toml other.toml --dry-run").unwrap().exits(0).shows(&["±50 %"]);
+    let run = "run copies.toml --max-invocations 2 --min-invocations 2 -q --no-lock --expect memory.copy=1B/s";
+    place.run(run).unwrap().exits(0);
+    let document = last(&place);
+    for result in results(&document, "bandwidth") {
+        let method = result["point"]["method"].as_str().unwrap();
+        let is_asked = ["libc", "nt"].contains(&method);
+        assert_eq!(result["is_ceiling"], !is_asked, "{result}");
+        assert_eq!(result["baseline"]["source"] == "expectation", is_asked, "{result}");
+    }
+}
+
+#[test]
+fn a_ceiling_that_is_not_supported_leaves_a_run_complete() {
+    let place = place();
+    let run = "run crypto.aead:provider=system,acceleration=off --ceilings --max-invocations 1 -q --no-lock";
+    place.run(run).unwrap().exits(0);
+    let document = last(&place);
+    assert_eq!(document["unsupported"].as_array().unwrap().len(), 2, "{document}");
+    assert_eq!(document["results"][0]["no_baseline"], "other values of provider gave no result");
 }
 
 /// A suite of one quick point, with more lines at its top.

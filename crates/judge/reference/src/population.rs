@@ -14,12 +14,14 @@ struct SeriesOfHosts<'s> {
 }
 
 /// The figures of these series, one per first metric, with the median of every run by host. Series that were measured next to a
-/// load or with other settings of the machine do not count. The hosts' names are left out.
+/// load or with other settings of the machine do not count. Points that only show ceilings do not count
+/// either. The hosts' names are left out.
 #[must_use]
 pub fn of_runs(series: &[SeriesInRun]) -> Vec<ReferenceFigure> {
     let mut all: BTreeMap<String, SeriesOfHosts<'_>> = BTreeMap::new();
     let usable = series.iter().filter(|series| {
         series.primary
+            && !series.point.is_ceiling
             && is_usual(series)
             && series.better != Better::Neither
             && series.estimate.value > 0.0

@@ -45,15 +45,11 @@ fn series(host: &str, name: &str, value: f64, better: Better) -> SeriesInRun {
         environment: Arc::default(),
     };
     let point = PointFacts {
-        index: 0,
         workload: "memory.copy".into(),
         version: 1,
-        key: String::new(),
         name: "memory.copy".into(),
-        titled: false,
         settings: Settings::from([("method".to_owned(), Value::Text("libc".into()))]),
-        parameters: Vec::new(),
-        labels: BTreeMap::new(),
+        ..PointFacts::default()
     };
     SeriesInRun {
         run: Arc::new(RunOfSeries { place: Some(place), ..RunOfSeries::default() }),

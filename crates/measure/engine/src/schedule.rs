@@ -125,11 +125,13 @@ impl<'r> RoundSchedule<'r> {
     pub fn ended(&self, interrupted: bool) -> Ended {
         let mut ended =
             Ended { interrupted, measured: 0, failed: 0, unsupported: 0, unclean: None };
-        for point in &self.history.points {
+        for (point, planned) in self.history.points.iter().zip(&self.plan.points) {
             // A run that ends early may have no good invocation of a point that has not failed often enough to be stopped.
             let only_failed = point.invocations == 0 && point.failures > 0;
             let has_failed = point.stopped == Some(StopReason::Failed) || only_failed;
-            let is_unsupported = point.stopped == Some(StopReason::Unsupported);
+            // What only shows a ceiling may be missing: nobody asked for it.
+            let is_unsupported =
+                point.stopped == Some(StopReason::Unsupported) && !planned.is_ceiling;
             // A comparison can rest on pairs that were all disturbed: by work of one side.
             let is_compared = self.plan.comparison().is_some() && point.excluded > 0;
             ended.measured += usize::from(point.invocations > 0 || is_compared);

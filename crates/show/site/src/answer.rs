@@ -84,7 +84,7 @@ fn expected(view: &View) -> Html {
 
 /// The lowest share of a ceiling: most results lie far below one, and that is no news.
 fn ceilings(view: &View) -> Html {
-    listed(&with_share(view, |of| of.verdict.is_none()), 1)
+    listed(&with_share(view, |of| of.verdict.is_none() && of.share.interval.is_ok()), 1)
 }
 
 /// The first metrics whose baseline is wanted, the lowest share first.
@@ -93,8 +93,7 @@ fn with_share<'v>(
     is_wanted: impl Fn(&ShareOfBaseline) -> bool,
 ) -> Vec<&'v ResultRow<'v>> {
     let mut rows: Vec<&ResultRow> = view
-        .rows
-        .iter()
+        .brief_rows()
         .filter(|row| row.finding.primary)
         .filter(|row| row.finding.of_baseline.as_ref().ok().is_some_and(&is_wanted))
         .collect();

@@ -35,9 +35,7 @@ pub(crate) fn results(view: &View) -> Html {
     out.push(table.build());
     out.push(paragraph(legend()));
     for (why, names) in without_baseline(view) {
-        out.push(paragraph(
-            format!("Without an expectation: {}: {why}.", names.join(", ")).as_str(),
-        ));
+        out.push(paragraph(format!("No baseline ({why}): {}.", names.join(", ")).as_str()));
     }
     out
 }

@@ -5,6 +5,7 @@ use plumb_model::{Better, Description, Expectation, RunRecord};
 use plumb_stats::Interval;
 
 use crate::estimate::{Ends, Estimate};
+use crate::facts::point_facts;
 use crate::one_run::finding::{
     BaselineSource, ExpectationVerdict, Finding, NoBaseline, ShareOfBaseline,
 };
@@ -30,12 +31,17 @@ pub(crate) fn judge(results: &mut [Finding], record: &RunRecord) {
     let ceilings: Vec<Result<ShareOfBaseline, NoBaseline>> = results
         .iter()
         .map(|finding| match record.plan.points.get(finding.point.index) {
-            Some(planned) => of_ceiling(finding, ceiling_parameter(&planned.description), results),
+            Some(planned) if planned.is_ceiling => Err(NoBaseline::OfOthers),
+            Some(planned) => of_ceiling(finding, ceiling_parameter(&planned.description), results)
+                .map_err(|why| without_result(why, finding, record)),
             None => Err(NoBaseline::Unknown),
         })
         .collect();
     for (finding, ceiling) in results.iter_mut().zip(ceilings) {
-        let expected = record.plan.points.get(finding.point.index).and_then(|planned| {
+        // An expectation of a workload is not one of what nobody asked for.
+        let asked =
+            record.plan.points.get(finding.point.index).filter(|planned| !planned.is_ceiling);
+        let expected = asked.and_then(|planned| {
             let all = record.plan.expectations.iter();
             all.rev().find(|expectation| {
                 expectation.is_of(&planned.point, &finding.metric, finding.primary)
@@ -46,6 +52,16 @@ pub(crate) fn judge(results: &mut [Finding], record: &RunRecord) {
             None => ceiling,
         };
     }
+}
+
+/// A ceiling that was not measured was perhaps tried.
+fn without_result(why: NoBaseline, finding: &Finding, record: &RunRecord) -> NoBaseline {
+    let NoBaseline::NotMeasured(parameter) = why else { return why };
+    let own = finding.point.without(&[&parameter]);
+    let is_tried = record.plan.points.iter().enumerate().any(|(index, planned)| {
+        index != finding.point.index && point_facts(index, planned).without(&[&parameter]) == own
+    });
+    if is_tried { NoBaseline::NoResult(parameter) } else { NoBaseline::NotMeasured(parameter) }
 }
 
 /// A result next to what was stated for it. Its interval is the one that is shown: a few quiet seconds do not prove that this
@@ -123,19 +139,24 @@ fn of_ceiling(
     if own >= most {
         return Err(NoBaseline::Best(free.to_owned()));
     }
+    // A median between two levels describes neither.
+    if finding.levels.is_some() || best.levels.is_some() {
+        return Err(NoBaseline::TwoLevels);
+    }
     let share =
         share_of(&finding.shown(), &best.shown(), finding.better).ok_or(NoBaseline::NotPositive)?;
     let setting = best.point.parameters.iter().find(|parameter| parameter.name == free);
     let value = setting.map_or("", |parameter| parameter.value.as_str());
+    let setting = format!("{free}={value}");
+    if share.interval.as_ref().is_ok_and(|ends| ends.high >= 1.0) {
+        return Err(NoBaseline::AsGoodAs(setting));
+    }
     Ok(ShareOfBaseline {
         value: best.estimate.value,
         worst: best.estimate.value,
         share,
         verdict: None,
-        source: BaselineSource::Ceiling {
-            point: best.point.name.clone(),
-            setting: format!("{free}={value}"),
-        },
+        source: BaselineSource::Ceiling { point: best.point.name.clone(), setting },
     })
 }
 

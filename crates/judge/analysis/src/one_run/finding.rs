@@ -294,8 +294,16 @@ pub enum NoBaseline {
     Unknown,
     /// Its ceiling was not measured: other values of this parameter.
     NotMeasured(String),
-    /// It is the ceiling itself: no other value of this parameter gives more.
+    /// Its ceiling, other values of this parameter, gave no result.
+    NoResult(String),
+    /// No other value of this parameter that was measured gives more.
     Best(String),
+    /// It cannot be told from the best: the point with this setting.
+    AsGoodAs(String),
+    /// It or its ceiling lies on two levels.
+    TwoLevels,
+    /// It was measured to show the ceiling of others.
+    OfOthers,
     /// Neither a higher nor a lower value of its metric is better.
     Undirected,
     /// It or what it should be is not a positive number.

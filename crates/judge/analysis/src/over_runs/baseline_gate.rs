@@ -265,10 +265,11 @@ fn noise_of_times(
     found
 }
 
-/// The first metrics of a baseline by their names among comparable ones, in the order in which they first occur.
+/// The first metrics of a baseline by their names among comparable ones, in the order in which they first occur. Points that only
+/// show ceilings are no results to watch.
 fn baseline_series(series: &[SeriesInRun]) -> Vec<BaselineSeries<'_>> {
     let mut found: Vec<BaselineSeries> = Vec::new();
-    for one in series.iter().filter(|series| series.primary) {
+    for one in series.iter().filter(|series| series.primary && !series.point.is_ceiling) {
         let name = one.comparable_name();
         let log = run_cost(one);
         match found.iter_mut().find(|known| known.name == name) {

@@ -74,7 +74,7 @@ fn since(
         for &place in places {
             against[place] = Some(found.clone());
         }
-        if series.primary && !places.is_empty() {
+        if series.primary && !series.point.is_ceiling && !places.is_empty() {
             first_metrics.push((first, series, found, places));
         }
     }

@@ -1,6 +1,6 @@
 //! What a reader asks first, in one to three sentences: is it slow, compared with what, and can I trust it?
 
-use plumb_analysis::{BaselineSource, Comparison, ExpectationVerdict, ShareOfBaseline};
+use plumb_analysis::{BaselineSource, Comparison, ExpectationVerdict};
 use plumb_model::{FlagKind, Goal, Verdict};
 use plumb_text::time::date;
 use plumb_units::quantity;
@@ -20,7 +20,7 @@ pub(crate) fn answer(view: &View) -> Vec<String> {
         return vec!["Nothing was measured.".to_owned()];
     }
     let mut lines: Vec<String> = expectation_answer(view).into_iter().collect();
-    let ceilings = if lines.is_empty() { ceiling_answer(view) } else { None };
+    let ceilings = ceiling_answer(view);
     let compared = compared(view, lines.is_empty(), ceilings.is_some());
     lines.extend(match (compared, ceilings) {
         (Some(compared), Some(ceilings)) => Some(format!("{compared} {ceilings}")),
@@ -83,24 +83,23 @@ pub fn expectation_answer(view: &View) -> Option<String> {
 }
 
 /// Which result is farthest below what this machine gave in the same run for the same work with another setting. None if no
-/// result that was asked for has such a ceiling, or the run is about something else.
+/// result that was asked for has such a ceiling, an expectation says more, or the run is about something else.
 #[must_use]
 pub fn ceiling_answer(view: &View) -> Option<String> {
-    if matches!(view.finding.run.goal, Goal::Verdict(_)) || !view.is_crowded() {
+    let is_about_verdicts = matches!(view.finding.run.goal, Goal::Verdict(_));
+    if is_about_verdicts || !view.is_crowded() || expectation_answer(view).is_some() {
         return None;
     }
-    let shares: Vec<(&ResultRow, &ShareOfBaseline)> = view
-        .brief_rows()
-        .filter(|row| row.finding.primary)
-        .filter_map(|row| Some((row, row.finding.of_baseline.as_ref().ok()?)))
-        .collect();
-    let (lowest, of) = shares
-        .iter()
-        .min_by(|(_, one), (_, other)| one.share.value.total_cmp(&other.share.value))?;
-    let BaselineSource::Ceiling { setting, .. } = &of.source else { return None };
-    let lead = if shares.len() == 1 { "The result" } else { "The lowest result" };
+    let shares = view.brief_rows().filter(|row| row.finding.primary).filter_map(|row| {
+        let of = row.finding.of_baseline.as_ref().ok()?;
+        let BaselineSource::Ceiling { setting, .. } = &of.source else { return None };
+        // Without an interval nobody knows whether it is below.
+        of.share.interval.is_ok().then_some((row, of, setting))
+    });
+    let (lowest, of, setting) = shares
+        .min_by(|(_, one, _), (_, other, _)| one.share.value.total_cmp(&other.share.value))?;
     Some(format!(
-        "{lead} next to a ceiling of the same run: {} gives {} of {} with {setting}.",
+        "Furthest below its ceiling: {} reaches {} of the {} measured with {setting}.",
         lowest.finding.point.name,
         share_text(&of.share),
         quantity(of.value, &lowest.finding.unit),
@@ -124,7 +123,13 @@ fn compared(view: &View, alone: bool, has_ceilings: bool) -> Option<String> {
     match since_last_text(view.finding).first() {
         Some(usual) => Some(format!("Compared with the last comparable run, {when}: {usual}.")),
         None => {
-            let judged: Vec<&Comparison> = since.against.iter().flatten().collect();
+            let judged: Vec<&Comparison> = view
+                .rows
+                .iter()
+                .zip(&since.against)
+                .filter(|(row, _)| !row.finding.point.is_ceiling)
+                .filter_map(|(_, against)| against.as_ref())
+                .collect();
             let slower = judged.iter().filter(|found| found.verdict == Ok(Verdict::Slower)).count();
             Some(format!(
                 "Compared with the last comparable run, {when}: {slower} of {} results are slower.",
@@ -138,7 +143,15 @@ fn precision(view: &View) -> Option<String> {
     let goal = view.header.goal.as_str();
     // A soak and an import have no goal that can be reached, and say what they did instead.
     match goal.strip_prefix("goal: ") {
-        Some(wanted) => Some(format!("Goal: {wanted}.").replace(" measured points", " points")),
+        Some(wanted) => {
+            let all = view.rows.iter().filter(|row| row.finding.primary).count();
+            let ceilings = all - view.brief_rows().filter(|row| row.finding.primary).count();
+            let hidden = match ceilings {
+                0 => String::new(),
+                _ => format!(", {ceilings} of them ceilings"),
+            };
+            Some(format!("Goal: {wanted}{hidden}.").replace(" measured points", " points"))
+        }
         None if goal.is_empty() => None,
         None => Some(format!("{goal}.")),
     }

@@ -36,8 +36,6 @@ const MOST_BEST: usize = 2;
 const MOST_OTHERS: usize = 4;
 /// Columns that flags take before names are cut for them.
 const FLAGS_ROOM: usize = 25;
-/// From this share of its ceiling on, a result has no remark about it: the flags next to it matter more.
-const NEAR_CEILING: f64 = 0.9;
 /// Columns that a point's name keeps, however long flags are.
 const SHORTEST_NAME: usize = 16;
 /// Columns that a name may take so that no two look the same.
@@ -223,22 +221,21 @@ fn family_rows(view: &View, family: &Family) -> Vec<Cells> {
         .collect()
 }
 
-/// The forms of the last column with the share of a ceiling of the same run before those that name flags: `24 % of ceiling; unsteady`.
-/// If they do not fit, the share gives way: without an interval, its reason is worth more. What is expected has a line with the
-/// verdict instead.
+/// The forms of the last column with the share of a ceiling of the same run before them: `24 % of ceiling; unsteady +1`. What is
+/// expected has a line with the verdict instead.
 fn after_ceiling(row: &ResultRow, forms: Vec<String>) -> Vec<String> {
     let Ok(of) = &row.finding.of_baseline else { return forms };
-    if !matches!(of.source, BaselineSource::Ceiling { .. }) || of.share.value >= NEAR_CEILING {
+    // Without an interval nobody knows whether it is below.
+    if !matches!(of.source, BaselineSource::Ceiling { .. }) || of.share.interval.is_err() {
         return forms;
     }
     let share = format!("{} of ceiling", whole_percent(of.share.value));
-    let mut all: Vec<String> = forms
-        .iter()
-        .filter(|form| !form.starts_with('+'))
-        .map(|form| if form.is_empty() { share.clone() } else { format!("{share}; {form}") })
-        .collect();
-    all.extend(forms);
-    all
+    let join = |form: String| match form.as_str() {
+        "" => share.clone(),
+        count if count.starts_with('+') => format!("{share} {count}"),
+        _ => format!("{share}; {form}"),
+    };
+    forms.into_iter().map(join).collect()
 }
 
 /// `up_throughput 2.34 MB/s · down_throughput 10.8 MB/s · asymmetry 4.62`; None for none.
@@ -440,12 +437,17 @@ fn fit(rows: &mut [Cells], columns: usize) {
     }
 }
 
-/// The columns that names need to stay distinct, at least [`SHORTEST_NAME`].
+/// The columns that the names of a family need to stay distinct, at least [`SHORTEST_NAME`].
 fn shortest_name(rows: &[Cells]) -> usize {
     let are_distinct = |room: &usize| {
-        let clipped: BTreeSet<String> =
-            rows.iter().map(|row| clip(&clean(&row.name), *room)).collect();
-        clipped.len() == rows.len()
+        let mut family = "";
+        let mut seen = BTreeSet::new();
+        rows.iter().all(|row| {
+            if !row.family.is_empty() {
+                family = &row.family;
+            }
+            seen.insert((family, clip(&clean(&row.name), *room)))
+        })
     };
     (SHORTEST_NAME..=MOST_FOR_DISTINCT).find(are_distinct).unwrap_or(SHORTEST_NAME)
 }

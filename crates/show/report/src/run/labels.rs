@@ -7,6 +7,9 @@ use plumb_model::ParameterType;
 
 use crate::run::typed_value::typed_value;
 
+/// With more results than this, the brief scorecard keeps everything but results to one line, and hides ceilings.
+pub(crate) const CROWDED: usize = 12;
+
 /// Names of parameters that differ between the points of a workload, by workload. First those that tell all points
 /// apart, so that they stay when a narrow column cuts the rest off.
 type Differing<'a> = BTreeMap<&'a str, Vec<&'a str>>;
@@ -20,8 +23,10 @@ pub fn family(workload: &str) -> &str {
 /// A label for every result that is unique among them: the workload without its family, and what
 /// tells the point from its neighbours.
 pub(crate) fn labels(results: &[Finding]) -> Vec<String> {
-    // What only a ceiling has otherwise says nothing about the points that were asked for.
-    let of_asked = differing(results.iter().filter(|result| !result.point.is_ceiling));
+    // If the brief scorecard hides ceilings, what only they have otherwise says nothing about the points that were asked for.
+    let hides_ceilings = results.len() > CROWDED;
+    let of_asked =
+        differing(results.iter().filter(|result| !(hides_ceilings && result.point.is_ceiling)));
     let of_all = differing(results.iter());
     let differing = |point: &PointFacts| if point.is_ceiling { &of_all } else { &of_asked };
     let short: Vec<String> = results

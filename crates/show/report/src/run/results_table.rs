@@ -552,9 +552,8 @@ fn legend(view: &View, terminal: &Terminal) -> String {
     );
     let mut out = terminal.lines(0, &TextLine::new(Style::Muted, &legend));
     for (why, names) in without_baseline(view) {
-        let names = format!("without an expectation: {}: ", names.join(", "));
-        let line = TextLine::new(Style::Muted, &names).and(Style::Muted, &why);
-        out.push_str(&terminal.lines(0, &line));
+        let text = format!("no baseline ({why}): {}", names.join(", "));
+        out.push_str(&terminal.lines(0, &TextLine::new(Style::Muted, &text)));
     }
     out
 }

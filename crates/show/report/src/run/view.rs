@@ -13,12 +13,9 @@ use crate::run::bottleneck_text::bottleneck_text;
 use crate::run::curves::CurveText;
 use crate::run::header::ReportHeader;
 use crate::run::implementation_table::ImplementationTable;
-use crate::run::labels;
+use crate::run::labels::{self, CROWDED};
 use crate::run::levels::{LevelsText, share_text};
 use crate::run::ranking::ranking_text;
-
-/// From so many results on, the brief scorecard keeps everything but results to one line.
-const CROWDED: usize = 12;
 
 /// The view of a run that reports show.
 #[derive(Debug, Clone)]
@@ -361,21 +358,27 @@ pub fn baseline_text(finding: &Finding) -> Option<String> {
     })
 }
 
-/// Why there is no figure for what a result should be: `--ceilings would measure other values of method`.
+/// Why there is no figure for what a result should be: `--ceilings measures other values of method`.
 #[must_use]
 pub fn no_baseline_text(why: &NoBaseline) -> String {
     match why {
         NoBaseline::Unknown => {
-            "nothing to compare it with: state a figure (--expect) or add a reference".to_owned()
+            "no figure is known: set one with --expect, or add a reference".to_owned()
         }
         NoBaseline::NotMeasured(parameter) => {
-            format!("--ceilings would measure other values of {parameter}")
+            format!("not measured: --ceilings measures other values of {parameter}")
         }
         NoBaseline::Best(parameter) => {
-            format!("it is the ceiling itself: no other {parameter} gives more")
+            format!("no other {parameter} measured in this run was faster")
         }
-        NoBaseline::Undirected => "neither more nor less of it is better".to_owned(),
-        NoBaseline::NotPositive => "it has no share of a figure that is not positive".to_owned(),
+        NoBaseline::NoResult(parameter) => format!("other values of {parameter} gave no result"),
+        NoBaseline::AsGoodAs(setting) => {
+            format!("not distinguishable from the fastest in this run, {setting}")
+        }
+        NoBaseline::TwoLevels => "two levels: a median between them has no share".to_owned(),
+        NoBaseline::OfOthers => "measured to show the ceiling of other results".to_owned(),
+        NoBaseline::Undirected => "neither higher nor lower is better".to_owned(),
+        NoBaseline::NotPositive => "no share: a figure is zero or negative".to_owned(),
     }
 }
 
