@@ -73,8 +73,8 @@ fn files_arrive_whole_and_their_times_are_apart() {
     delayed.prepare().unwrap_or_else(|error| panic!("{error:?}"));
     delayed.serve().unwrap_or_else(|error| panic!("{error:?}"));
     let mut started = delayed.started();
-    // A round trip to connect, and one for the file.
-    assert_ratio("a small file in ms", 20.0..22.0, || {
+    // A round trip to connect, and one for the file; a third one would make it 30 ms.
+    assert_ratio("a small file in ms", 20.0..28.0, || {
         let taken = samples(&mut started, &[1; 10]);
         for part in ["connect_time", "first_byte"] {
             assert!(taken.values[part].iter().all(|part| *part >= 0.01), "{taken:?}");
