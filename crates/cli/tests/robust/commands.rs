@@ -296,7 +296,7 @@ fn what_a_result_should_be_stands_beside_it() {
     assert!(is_below || has_levels, "{slower}");
     // The same calls on a file in memory are the ceiling of those that reach a device.
     let ran = run("storage.random -p size=16MiB --ceilings").exits(0);
-    ran.shows(&["place=memory"]);
+    ran.shows(&["random memory"]);
     let document = last(&place);
     let [device, memory] = results(&document, "rate")[..] else { panic!("{document}") };
     assert_eq!(memory["point"]["place"], "memory");
