@@ -370,10 +370,10 @@ fn silence_ends_after_the_time_that_was_declared() {
 fn heartbeats_extend_the_time() {
     let place = PluginFolders::new();
     let slow = "
-        MORE = dict(timeout_s=1)
+        MORE = dict(timeout_s=2)
         def start(request):
-            for _ in range(4):
-                time.sleep(.4)
+            for _ in range(3):
+                time.sleep(.8)
                 say(request, type='progress', text='wait for it')
             say(request, type='ready')
     ";

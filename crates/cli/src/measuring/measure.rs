@@ -42,15 +42,16 @@ fn report(
     Ok(verdicts.into_iter().chain([exit(record, explicit, ended)]).min().unwrap_or(Exit::Fine))
 }
 
+/// Whether the user asked for the point. One that only shows a ceiling may be missing.
+fn is_asked(record: &RunRecord, missing: &Missing) -> bool {
+    record.plan.points.get(missing.point).is_none_or(|planned| !planned.is_ceiling)
+}
+
 fn exit(record: &RunRecord, explicit: bool, ended: &Ended) -> Exit {
-    let is_asked = |missing: &Missing| {
-        // What only shows a ceiling may be missing: nobody asked for it.
-        record.plan.points.get(missing.point).is_none_or(|planned| !planned.is_ceiling)
-    };
     let not_found = record
         .unsupported
         .iter()
-        .any(|missing| missing.kind() == MissingKind::Command && is_asked(missing));
+        .any(|missing| missing.kind() == MissingKind::Command && is_asked(record, missing));
     let mut exits = vec![Exit::Fine];
     if ended.interrupted {
         exits.push(Exit::Interrupted);

@@ -28,6 +28,7 @@ pub fn expectations(
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct MachineExpectations {
+    #[serde(default)]
     expect: BTreeMap<String, String>,
 }
 

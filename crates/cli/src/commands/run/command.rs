@@ -66,6 +66,8 @@ pub struct RunArgs {
     #[command(flatten)]
     target: TargetArgs,
     /// Set an expected result: a series, point or workload, and a value with its unit; or `reference:NAME`
+    ///
+    /// ~/.config/plumb/expect.toml has those of every run on this machine (docs/references.md).
     #[arg(long, value_name = "SERIES=FIGURE", hide_short_help = true)]
     expect: Vec<String>,
     /// Also measure upper bounds: the same I/O on a file in memory, copies with every method, ciphers by every library, or
@@ -178,8 +180,7 @@ struct RunConditions {
 }
 
 /// What the results should be: by references of this kind of machine, by this machine's own file, by suites, by references that
-/// are named, and as typed.
-/// Later ones win.
+/// are named, and as typed. Later ones win.
 fn all_expectations(
     named: &NamedPoints,
     typed: &[String],

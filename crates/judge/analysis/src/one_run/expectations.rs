@@ -38,13 +38,12 @@ pub(crate) fn judge(results: &mut [Finding], record: &RunRecord) {
         })
         .collect();
     for (finding, ceiling) in results.iter_mut().zip(ceilings) {
-        // An expectation of a workload is not one of what nobody asked for.
-        let asked =
-            record.plan.points.get(finding.point.index).filter(|planned| !planned.is_ceiling);
-        let expected = asked.and_then(|planned| {
+        let expected = record.plan.points.get(finding.point.index).and_then(|planned| {
             let all = record.plan.expectations.iter();
             all.rev().find(|expectation| {
-                expectation.is_of(&planned.point, &finding.metric, finding.primary)
+                // Who expects something of a workload does not mean points that nobody asked for.
+                let is_meant = !planned.is_ceiling || expectation.of != planned.point.workload;
+                is_meant && expectation.is_of(&planned.point, &finding.metric, finding.primary)
             })
         });
         finding.of_baseline = match expected {
@@ -119,11 +118,6 @@ fn of_ceiling(
     all: &[Finding],
 ) -> Result<ShareOfBaseline, NoBaseline> {
     let free = free.ok_or(NoBaseline::Unknown)?;
-    let performance = |finding: &Finding| match finding.better {
-        Better::Higher => Some(finding.estimate.value),
-        Better::Lower => Some(-finding.estimate.value),
-        Better::Neither => None,
-    };
     let own = performance(finding).ok_or(NoBaseline::Undirected)?;
     let others = all.iter().filter(|other| {
         let is_same_work = other.point.without(&[free]) == finding.point.without(&[free])
@@ -139,12 +133,8 @@ fn of_ceiling(
     if own >= most {
         return Err(NoBaseline::Best(free.to_owned()));
     }
-    // A median between two levels describes neither.
-    if finding.levels.is_some() || best.levels.is_some() {
-        return Err(NoBaseline::TwoLevels);
-    }
-    let share =
-        share_of(&finding.shown(), &best.shown(), finding.better).ok_or(NoBaseline::NotPositive)?;
+    let share = share_of(&over_levels(finding), &over_levels(best), finding.better)
+        .ok_or(NoBaseline::NotPositive)?;
     let setting = best.point.parameters.iter().find(|parameter| parameter.name == free);
     let value = setting.map_or("", |parameter| parameter.value.as_str());
     let setting = format!("{free}={value}");
@@ -158,6 +148,25 @@ fn of_ceiling(
         verdict: None,
         source: BaselineSource::Ceiling { point: best.point.name.clone(), setting },
     })
+}
+
+/// A number that is higher for a better result; None if neither direction is better.
+fn performance(finding: &Finding) -> Option<f64> {
+    match finding.better {
+        Better::Higher => Some(finding.estimate.value),
+        Better::Lower => Some(-finding.estimate.value),
+        Better::Neither => None,
+    }
+}
+
+/// The estimate of a result. If it has two levels, the interval reaches over both: a median between them describes neither.
+fn over_levels(finding: &Finding) -> Estimate {
+    let Some(levels) = &finding.levels else { return finding.shown() };
+    let lower = &levels.lower.estimate;
+    let upper = &levels.upper.estimate;
+    let low = lower.low().unwrap_or(lower.value);
+    let high = upper.high().unwrap_or(upper.value);
+    Estimate { value: finding.estimate.value, interval: Ok(Ends { low, high }) }
 }
 
 /// Performance over that of another result, with an interval that contains the uncertainty of both: MOVER on the logarithms, as if

@@ -300,8 +300,6 @@ pub enum NoBaseline {
     Best(String),
     /// It cannot be told from the best: the point with this setting.
     AsGoodAs(String),
-    /// It or its ceiling lies on two levels.
-    TwoLevels,
     /// It was measured to show the ceiling of others.
     OfOthers,
     /// Neither a higher nor a lower value of its metric is better.

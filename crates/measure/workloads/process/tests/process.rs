@@ -7,8 +7,8 @@ use plumb_model::ENDED;
 use plumb_protocol::serve;
 use plumb_workload_process::ALL;
 use plumb_workload_testing::{
-    TestPoint, alone, assert_doubles, assert_ratio, example, fastest_ns, refusal, refused_settings,
-    take, unsupported,
+    TWICE, TestPoint, alone, assert_doubles, assert_ratio, example, fastest_ns, refusal,
+    refused_settings, take, unsupported,
 };
 
 fn point(id: &str, settings: &[(&str, &str)]) -> TestPoint<'static> {
@@ -23,7 +23,7 @@ fn twice_the_work_takes_twice_the_time() {
         let mut fork = point("process.fork", &[(name, value), ("resident", "4MiB")]).started();
         assert_doubles(value, &mut fork, 20);
     }
-    assert_ratio("twice the sleep", 1.5..2.7, || {
+    assert_ratio("twice the sleep", TWICE, || {
         let time = |command| {
             fastest_ns(&mut point("process.command", &[("command", command)]).started(), 1)
         };

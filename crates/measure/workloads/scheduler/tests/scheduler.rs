@@ -4,14 +4,14 @@ use plumb_model::CpuPlace;
 use plumb_protocol::StartError;
 use plumb_workload_scheduler::ALL;
 use plumb_workload_testing::{
-    TestPoint, alone, assert_doubles, assert_ratio, fastest_ns, samples, take, unsupported,
+    TWICE, TestPoint, alone, assert_doubles, assert_ratio, fastest_ns, samples, take, unsupported,
 };
 
 #[test]
 fn twice_the_work_takes_twice_the_time_for_processes_and_threads() {
     let _alone = alone();
     for mode in ["process", "thread"] {
-        assert_ratio("twice the messages", 1.5..2.7, || {
+        assert_ratio("twice the messages", TWICE, || {
             let time = |loops| {
                 let settings =
                     [("fds", "5"), ("loops", loops), ("mode", mode), ("transport", "pipe")];
@@ -161,7 +161,7 @@ fn a_tree_is_built_anew_each_time_and_one_that_does_not_build_says_so() {
         .unwrap();
     let time =
         |target| fastest_ns(&mut point(&[("tree", &tree_named), ("target", target)]).started(), 1);
-    assert_ratio("twice the work", 1.5..2.7, || time("whole") / time("half"));
+    assert_ratio("twice the work", TWICE, || time("whole") / time("half"));
     let left = std::fs::read_dir(folder.path()).unwrap().count();
     assert_eq!(left, 1, "only the tree is left");
 }

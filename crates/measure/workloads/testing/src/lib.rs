@@ -10,4 +10,4 @@ pub use example::example;
 pub use point::{TestPoint, refusal, refused_settings, unsupported};
 pub use skip::{Lack, skip, skip_part};
 pub use taking::{has_flag, samples, take, values};
-pub use timing::{alone, assert_doubles, assert_growth, assert_ratio, fastest_ns};
+pub use timing::{TWICE, alone, assert_doubles, assert_growth, assert_ratio, fastest_ns};

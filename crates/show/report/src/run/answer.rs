@@ -38,7 +38,7 @@ pub fn expectation_answer(view: &View) -> Option<String> {
     let mut below: Vec<(&ResultRow, f64)> = Vec::new();
     let mut open = 0;
     let mut all = 0;
-    for row in &view.rows {
+    for row in view.brief_rows() {
         let Ok(of) = &row.finding.of_baseline else { continue };
         let Some(verdict) = of.verdict else { continue };
         all += 1;

@@ -230,12 +230,16 @@ fn after_ceiling(row: &ResultRow, forms: Vec<String>) -> Vec<String> {
         return forms;
     }
     let share = format!("{} of ceiling", whole_percent(of.share.value));
-    let join = |form: String| match form.as_str() {
-        "" => share.clone(),
+    forms.iter().map(|form| after_share(&share, form)).collect()
+}
+
+/// A share, then what the flags say: words after a semicolon, a count of more alone.
+fn after_share(share: &str, form: &str) -> String {
+    match form {
+        "" => share.to_owned(),
         count if count.starts_with('+') => format!("{share} {count}"),
         _ => format!("{share}; {form}"),
-    };
-    forms.into_iter().map(join).collect()
+    }
 }
 
 /// `up_throughput 2.34 MB/s · down_throughput 10.8 MB/s · asymmetry 4.62`; None for none.
@@ -439,17 +443,22 @@ fn fit(rows: &mut [Cells], columns: usize) {
 
 /// The columns that the names of a family need to stay distinct, at least [`SHORTEST_NAME`].
 fn shortest_name(rows: &[Cells]) -> usize {
-    let are_distinct = |room: &usize| {
-        let mut family = "";
-        let mut seen = BTreeSet::new();
-        rows.iter().all(|row| {
-            if !row.family.is_empty() {
-                family = &row.family;
-            }
-            seen.insert((family, clip(&clean(&row.name), *room)))
-        })
-    };
-    (SHORTEST_NAME..=MOST_FOR_DISTINCT).find(are_distinct).unwrap_or(SHORTEST_NAME)
+    (SHORTEST_NAME..=MOST_FOR_DISTINCT)
+        .find(|room| are_distinct(rows, *room))
+        .unwrap_or(SHORTEST_NAME)
+}
+
+/// Whether the names of every family differ if they are cut to so many columns.
+fn are_distinct(rows: &[Cells], room: usize) -> bool {
+    let mut family = "";
+    let mut seen = BTreeSet::new();
+    rows.iter().all(|row| {
+        // Only the first row of a family has its name.
+        if !row.family.is_empty() {
+            family = &row.family;
+        }
+        seen.insert((family, clip(&clean(&row.name), room)))
+    })
 }
 
 fn curves(view: &View, terminal: &Terminal) -> String {

@@ -28,20 +28,24 @@ pub(crate) fn labels(results: &[Finding]) -> Vec<String> {
     let of_asked =
         differing(results.iter().filter(|result| !(hides_ceilings && result.point.is_ceiling)));
     let of_all = differing(results.iter());
-    let differing = |point: &PointFacts| if point.is_ceiling { &of_all } else { &of_asked };
+    let differing: Vec<&Differing> = results
+        .iter()
+        .map(|result| if result.point.is_ceiling { &of_all } else { &of_asked })
+        .collect();
     let short: Vec<String> = results
         .iter()
-        .map(|result| label(&result.point, differing(&result.point), short_value))
+        .zip(&differing)
+        .map(|(result, differing)| label(&result.point, differing, short_value))
         .collect();
     let mut labels = Vec::with_capacity(results.len());
-    for (result, own) in results.iter().zip(&short) {
+    for ((result, differing), own) in results.iter().zip(&differing).zip(&short) {
         // Two sizes are distinguished by their values alone unless two parameters have the same value.
         let is_ambiguous = results
             .iter()
             .zip(&short)
             .any(|(other, label)| other.point.index != result.point.index && label == own);
         labels.push(if is_ambiguous {
-            label(&result.point, differing(&result.point), full_value)
+            label(&result.point, differing, full_value)
         } else {
             own.clone()
         });

@@ -375,7 +375,6 @@ pub fn no_baseline_text(why: &NoBaseline) -> String {
         NoBaseline::AsGoodAs(setting) => {
             format!("not distinguishable from the fastest in this run, {setting}")
         }
-        NoBaseline::TwoLevels => "two levels: a median between them has no share".to_owned(),
         NoBaseline::OfOthers => "measured to show the ceiling of other results".to_owned(),
         NoBaseline::Undirected => "neither higher nor lower is better".to_owned(),
         NoBaseline::NotPositive => "no share: a figure is zero or negative".to_owned(),
