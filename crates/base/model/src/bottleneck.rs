@@ -51,15 +51,7 @@ impl PossibleBottleneck {
         if !self.only.iter().all(is_given) {
             return None;
         }
-        let mut settings = Settings::new();
-        for (name, word) in &self.settings {
-            let value = match word.strip_prefix('$') {
-                Some(parameter) => own.get(parameter)?.clone(),
-                None => Value::Text(word.clone()),
-            };
-            settings.insert(name.clone(), value);
-        }
-        Some(settings)
+        filled_in(&self.settings, own)
     }
 
     /// The parameters of the workload itself that it refers to.
@@ -67,6 +59,20 @@ impl PossibleBottleneck {
         let set = self.settings.values().filter_map(|word| word.strip_prefix('$'));
         set.chain(self.unless.keys().chain(self.only.keys()).map(String::as_str))
     }
+}
+
+/// Settings whose `$NAME` stand for the value of the parameter NAME of a point with these settings; None if it has no such
+/// parameter.
+pub(crate) fn filled_in(words: &BTreeMap<String, String>, own: &Settings) -> Option<Settings> {
+    let mut settings = Settings::new();
+    for (name, word) in words {
+        let value = match word.strip_prefix('$') {
+            Some(parameter) => own.get(parameter)?.clone(),
+            None => Value::Text(word.clone()),
+        };
+        settings.insert(name.clone(), value);
+    }
+    Some(settings)
 }
 
 #[cfg(test)]

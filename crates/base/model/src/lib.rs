@@ -27,6 +27,7 @@ mod point_facts;
 mod preparation;
 mod record;
 mod restricted;
+mod rung;
 mod sample;
 mod search;
 mod secrets;
@@ -75,6 +76,7 @@ pub use record::{
     Segment,
 };
 pub use restricted::Restricted;
+pub use rung::Rung;
 pub use sample::{
     Histogram, InvocationEnd, Outcome, Ready, Samples, SamplesError, Usage, UsageSource,
 };

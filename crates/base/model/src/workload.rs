@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 use crate::bottleneck::PossibleBottleneck;
 use crate::link::LinkTerms;
 use crate::restricted::Restricted;
+use crate::rung::Rung;
 use crate::search::{SearchEffort, SearchGoal, Searched};
 use crate::value::{Settings, Value};
 
@@ -63,6 +64,9 @@ pub struct Description {
     /// bottleneck.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub bottlenecks: Vec<PossibleBottleneck>,
+    /// Parts of its work whose results are ceilings of its own: a copy of the bytes that TCP carries, one thread of several.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub rungs: Vec<Rung>,
     /// What it sends to machines of others only if the user says that the network is theirs; None when it sends
     /// nothing to a machine that a parameter names.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -92,6 +96,7 @@ impl Description {
             audit_class: None,
             link: None,
             bottlenecks: Vec::new(),
+            rungs: Vec::new(),
             restricted: None,
         }
     }

@@ -49,6 +49,8 @@ pub struct DryPoint {
     /// When it is done, if it has rules of its own; else null.
     #[cfg_attr(test, schemars(with = "Option<serde_json::Value>"))]
     pub rules: Option<StoppingRules>,
+    /// Whether it would be measured only to show the ceiling of other points.
+    pub is_ceiling: bool,
 }
 
 /// The points, when each is done, and the time for all.
@@ -90,6 +92,7 @@ impl DryRun {
                 point: planned.point.settings.clone(),
                 // A soak ends all points at once: rules of their own mean nothing then.
                 rules: planned.rules.filter(|_| rules.is_some()),
+                is_ceiling: planned.is_ceiling,
             });
         }
         let most_ns = [budget_ns, points_ns(named, rules.as_ref())].into_iter().flatten().min();
@@ -114,10 +117,14 @@ impl DryRun {
     pub fn text(&self) -> String {
         let mut lines = Vec::new();
         for point in &self.points {
-            lines.push(match &point.rules {
-                Some(own) => format!("{}  ({})", point.name, rules_text(own)),
-                None => point.name.clone(),
-            });
+            let mut line = point.name.clone();
+            if let Some(own) = &point.rules {
+                line.push_str(&format!("  ({})", rules_text(own)));
+            }
+            if point.is_ceiling {
+                line.push_str("  (ceiling)");
+            }
+            lines.push(line);
         }
         lines.push(format!("\n{}", self.duration()));
         lines.join("\n")
@@ -131,7 +138,11 @@ impl DryRun {
             None => "no time limit".to_owned(),
         };
         let points = counted(self.points.len(), "point", "points");
-        let mut lines = vec![format!("{points}, each {goal}; {most}")];
+        let ceilings = match self.points.iter().filter(|point| point.is_ceiling).count() {
+            0 => String::new(),
+            count => format!(", {count} of them ceilings"),
+        };
+        let mut lines = vec![format!("{points}{ceilings}, each {goal}; {most}")];
         if let (Some(suite), Some(seconds)) = (self.suites.first(), self.planned_s) {
             let sum = plumb_units::length(seconds);
             lines.push(format!("on a quiet machine, the points of {suite} should take {sum}"));

@@ -189,7 +189,7 @@ impl NamedPoints {
             for settings in products(&set, &known_sets, all_threads)? {
                 let planned = template.applied_to(planned(&entry, &settings, all_threads)?);
                 let ceilings = match point.ceilings {
-                    true => ceilings_of(&planned, all_threads)?,
+                    true => ceilings_of(keeper, &planned, false, all_threads)?,
                     false => Vec::new(),
                 };
                 self.points.push(planned);
@@ -483,7 +483,7 @@ pub fn with_ceilings(
     let mut all = Vec::new();
     for planned in points {
         let mut twins = vec![planned.clone()];
-        twins.append(&mut ceilings_of(&planned, all_threads)?);
+        twins.append(&mut ceilings_of(keeper, &planned, has_far_end, all_threads)?);
         for possible in &planned.description.bottlenecks {
             let settings = possible.settings_for(&planned.point.settings, has_far_end);
             let Some(settings) = settings else { continue };
@@ -492,22 +492,12 @@ pub fn with_ceilings(
                 continue;
             }
             let part = self::planned(&entry, &settings, all_threads)?;
-            let point = part.point.under(&planned.point.conditions);
+            let point = part.point.clone().under(&planned.point.conditions);
             let is_local = has_far_end && possible.is_local;
             if asked.contains(&(point.workload.clone(), point.key.clone(), is_local)) {
                 continue;
             }
-            let description = Description { bottlenecks: Vec::new(), ..part.description };
-            twins.push(PlannedPoint {
-                point,
-                description,
-                program: part.program,
-                title: None,
-                capped: None,
-                is_local,
-                is_ceiling: true,
-                ..planned.clone()
-            });
+            twins.push(PlannedPoint { point, is_local, ..part_of(&planned, part) });
         }
         all.append(&mut twins);
     }
@@ -516,22 +506,54 @@ pub fn with_ceilings(
     Ok(all)
 }
 
-/// The points that show the ceiling of this one: the same work with every other value of the parameter that its workload declares.
-fn ceilings_of(planned: &PlannedPoint, all_threads: u64) -> Result<Vec<PlannedPoint>> {
-    let declared = planned.description.ceiling.as_deref();
-    let Some(parameter) = declared.and_then(|name| planned.description.parameter(name)) else {
-        return Ok(Vec::new());
-    };
-    let own = planned.point.settings.get(&parameter.name);
+/// The points that show the ceiling of this one: the same work with every other value of the parameter that its workload declares,
+/// and its rungs, if both ends are on this machine.
+fn ceilings_of(
+    keeper: &mut Keeper,
+    planned: &PlannedPoint,
+    has_far_end: bool,
+    all_threads: u64,
+) -> Result<Vec<PlannedPoint>> {
     let mut ceilings = Vec::new();
-    for value in parameter.allowed.iter().filter(|value| Some(*value) != own) {
-        let mut settings = planned.point.settings.clone();
-        settings.insert(parameter.name.clone(), value.clone());
-        let point = Point::new(&planned.description, &settings, all_threads)?
-            .under(&planned.point.conditions);
-        ceilings.push(PlannedPoint { point, is_ceiling: true, ..planned.clone() });
+    let declared = planned.description.ceiling.as_deref();
+    if let Some(parameter) = declared.and_then(|name| planned.description.parameter(name)) {
+        let own = planned.point.settings.get(&parameter.name);
+        for value in parameter.allowed.iter().filter(|value| Some(*value) != own) {
+            let mut settings = planned.point.settings.clone();
+            settings.insert(parameter.name.clone(), value.clone());
+            let point = Point::new(&planned.description, &settings, all_threads)?
+                .under(&planned.point.conditions);
+            ceilings.push(PlannedPoint { point, is_ceiling: true, ..planned.clone() });
+        }
+    }
+    let rungs = planned.description.rungs.iter().filter(|_| !has_far_end);
+    for rung in rungs {
+        let settings = rung.settings_for(&planned.point.workload, &planned.point.settings);
+        let Some(settings) = settings else { continue };
+        let entry = catalogue::find(keeper, &rung.workload)?;
+        let part = self::planned(&entry, &settings, all_threads)?;
+        let point = part.point.clone().under(&planned.point.conditions);
+        // One thread is not part of one thread.
+        if (&point.workload, &point.key) != (&planned.point.workload, &planned.point.key) {
+            ceilings.push(PlannedPoint { point, ..part_of(planned, part) });
+        }
     }
     Ok(ceilings)
+}
+
+/// A part of a point's work, measured as the point is. It has no parts: nobody asked for what limits it.
+fn part_of(whole: &PlannedPoint, part: PlannedPoint) -> PlannedPoint {
+    let description =
+        Description { bottlenecks: Vec::new(), rungs: Vec::new(), ..part.description };
+    PlannedPoint {
+        point: part.point,
+        description,
+        program: part.program,
+        title: None,
+        capped: None,
+        is_ceiling: true,
+        ..whole.clone()
+    }
 }
 
 /// `name=v,v` of all `-p` taken apart.

@@ -75,6 +75,7 @@ pub fn judge(description: &Description, is_builtin: bool) -> Vec<CheckRule> {
         rule("ceiling", ceiling(description)),
         rule("link", link(description)),
         rule("bottlenecks", bottlenecks(description)),
+        rule("rungs", rungs(description)),
         rule("timeout", timeout(description)),
     ]
 }
@@ -315,23 +316,37 @@ fn ceiling(description: &Description) -> Result<String, String> {
 
 fn bottlenecks(description: &Description) -> Result<String, String> {
     let all = &description.bottlenecks;
-    for (index, possible) in all.iter().enumerate() {
-        let name = &possible.name;
-        if name.is_empty() || all[..index].iter().any(|other| other.name == *name) {
-            return Err(format!("two bottlenecks are called `{name}`, or one has no name"));
+    let parts = all.iter().map(|part| (part.name.as_str(), part.parameters().collect()));
+    references("bottleneck", description, parts.collect())
+}
+
+fn rungs(description: &Description) -> Result<String, String> {
+    let all = &description.rungs;
+    let parts = all.iter().map(|part| (part.name.as_str(), part.parameters().collect()));
+    references("rung", description, parts.collect())
+}
+
+/// The names of parts of the work. Each has the names of the workload's parameters to which it refers.
+fn references(
+    kind: &str,
+    description: &Description,
+    parts: Vec<(&str, Vec<&str>)>,
+) -> Result<String, String> {
+    let mut names = Vec::new();
+    for (name, parameters) in parts {
+        if name.is_empty() || names.contains(&name) {
+            return Err(format!("two {kind}s are called `{name}`, or one has no name"));
         }
         if let Some(unknown) =
-            possible.parameters().find(|own| description.parameter(own).is_none())
+            parameters.into_iter().find(|own| description.parameter(own).is_none())
         {
             return Err(format!(
-                "the bottleneck `{name}` refers to `{unknown}`, which is not a parameter"
+                "the {kind} `{name}` refers to `{unknown}`, which is not a parameter"
             ));
         }
+        names.push(name);
     }
-    Ok(match all.len() {
-        0 => "none".into(),
-        _ => all.iter().map(|possible| possible.name.as_str()).collect::<Vec<_>>().join(", "),
-    })
+    Ok(if names.is_empty() { "none".into() } else { names.join(", ") })
 }
 
 fn link(description: &Description) -> Result<String, String> {
@@ -455,6 +470,11 @@ mod tests {
                 r#""bottlenecks":[{"name":"a","workload":"x.y","metric":"m"},{"name":"a","workload":"x.z","metric":"m"}]"#
                     .to_owned(),
                 "bottlenecks",
+            ),
+            (
+                r#""rungs":[{"name":"one thread","workload":"x.y","metric":"m","times":"threads"}]"#
+                    .to_owned(),
+                "rungs",
             ),
             (r#""timeout_s":0"#.to_owned(), "timeout"),
             (r#""timeout_s":18446744073709551615"#.to_owned(), "timeout"),

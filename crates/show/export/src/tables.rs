@@ -39,6 +39,11 @@ pub(crate) const RESULT_COLUMNS: &[&str] = &[
     "labels",
     "machine_low",
     "machine_high",
+    "is_ceiling",
+    "baseline",
+    "of_baseline",
+    "of_baseline_low",
+    "of_baseline_high",
 ];
 
 pub(crate) const SAMPLE_COLUMNS: &[&str] = &[
@@ -113,6 +118,7 @@ fn result<'a>(view: &'a View, row: &'a ResultRow) -> Vec<TableCell<'a>> {
         .chain(&finding.point.labels)
         .map(|(name, value)| format!("{name}={value}"))
         .collect();
+    let baseline = finding.of_baseline.as_ref().ok();
     let words: Vec<&str> = finding.flags.iter().map(|flag| flag.flag.word()).collect();
     vec![
         run.id.to_string().into(),
@@ -147,6 +153,11 @@ fn result<'a>(view: &'a View, row: &'a ResultRow) -> Vec<TableCell<'a>> {
         labels.join(" ").into(),
         optional(finding.machine_ends().map(|ends| ends.low)),
         optional(finding.machine_ends().map(|ends| ends.high)),
+        if finding.point.is_ceiling { "yes" } else { "no" }.into(),
+        optional(baseline.map(|of| of.source.word())),
+        optional(baseline.map(|of| of.share.value)),
+        optional(baseline.and_then(|of| of.share.low())),
+        optional(baseline.and_then(|of| of.share.high())),
     ]
 }
 

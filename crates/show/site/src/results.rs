@@ -140,9 +140,12 @@ fn cpu(row: &ResultRow) -> Tag {
 }
 
 fn of_baseline(row: &ResultRow) -> Tag {
-    let Ok(of) = &row.finding.of_baseline else { return nothing() };
-    let text = plumb_report::run::baseline_text(row.finding).unwrap_or_default();
-    cell(breakable(&text)).with("data-value", &of.share.value.to_string())
+    let Some(text) = plumb_report::run::baseline_text(row.finding) else { return nothing() };
+    let cell = cell(breakable(&text));
+    match &row.finding.of_baseline {
+        Ok(of) => cell.with("data-value", &of.share.value.to_string()),
+        Err(_) => cell,
+    }
 }
 
 /// All flags of a row, those that every row has included.

@@ -6,7 +6,7 @@ use plumb_report::charts;
 use plumb_report::comparison::{covariates_text, proof_lines};
 use plumb_report::run::{
     ACCEPTED_FAILURES, FlagNote, ImplementationTable, View, encryption_text, looks_text,
-    not_reached_heading, spread_text,
+    not_reached_heading, spread_text, unsupported_name,
 };
 use plumb_units::percent;
 
@@ -203,7 +203,7 @@ fn unsupported(view: &View) -> Html {
     let mut table = DataTable::new(["Point", "What is missing", "How to fix it"]);
     for unsupported in &view.finding.unsupported {
         table.row([
-            name(unsupported.point.name.as_str()),
+            name(unsupported_name(unsupported).as_str()),
             cell(unsupported.why.as_str()),
             cell(unsupported.fix.as_str()),
         ]);

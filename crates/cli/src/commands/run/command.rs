@@ -70,8 +70,8 @@ pub struct RunArgs {
     /// ~/.config/plumb/expect.toml has those of every run on this machine (docs/references.md).
     #[arg(long, value_name = "SERIES=FIGURE", hide_short_help = true)]
     expect: Vec<String>,
-    /// Also measure upper bounds: the same I/O on a file in memory, copies with every method, ciphers by every library, or
-    /// all that may limit an ssh.copy
+    /// Also measure upper bounds: the same I/O on a file in memory, copies with every method, ciphers by every library, one
+    /// thread of several, or all that may limit an ssh.copy
     #[arg(long, conflicts_with = "resume", hide_short_help = true)]
     ceilings: bool,
     /// Run this load, monitor or preparation in the background

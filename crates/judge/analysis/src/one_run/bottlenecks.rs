@@ -46,7 +46,7 @@ fn bottleneck(
             other.target == finding.target
                 && other.point.workload == possible.workload
                 && other.metric == possible.metric
-                && is_set(other, &settings, record)
+                && record.plan.points.get(other.point.index).is_some_and(|of| is_set(of, &settings))
                 && is_at(other, planned, possible.is_local, record)
         });
         match other.and_then(|(index, other)| part(possible, index, other, work, record)) {
@@ -69,9 +69,8 @@ fn bottleneck(
     })
 }
 
-/// Whether a result is of the point that its workload has with these settings, as people type them.
-fn is_set(finding: &Finding, settings: &Settings, record: &RunRecord) -> bool {
-    let Some(planned) = record.plan.points.get(finding.point.index) else { return false };
+/// Whether this is the point that its workload has with these settings, as people type them.
+pub(super) fn is_set(planned: &PlannedPoint, settings: &Settings) -> bool {
     // The number of threads matters to none of them.
     let wanted = Point::new(&planned.description, settings, 1);
     wanted.is_ok_and(|wanted| wanted.settings == planned.point.settings)

@@ -2,13 +2,14 @@
 //! nothing is in the way.
 
 use plumb_model::{Better, Description, Expectation, RunRecord};
-use plumb_stats::Interval;
 
-use crate::estimate::{Ends, Estimate};
+use crate::estimate::Ends;
 use crate::facts::point_facts;
 use crate::one_run::finding::{
     BaselineSource, ExpectationVerdict, Finding, NoBaseline, ShareOfBaseline,
 };
+use crate::one_run::rungs;
+use crate::one_run::share_of_baseline::{over_levels, share, share_of};
 
 /// What the built-ins of the time said before workloads declared it: stored runs still need it. It does not
 /// grow.
@@ -32,8 +33,12 @@ pub(crate) fn judge(results: &mut [Finding], record: &RunRecord) {
         .iter()
         .map(|finding| match record.plan.points.get(finding.point.index) {
             Some(planned) if planned.is_ceiling => Err(NoBaseline::OfOthers),
-            Some(planned) => of_ceiling(finding, ceiling_parameter(&planned.description), results)
-                .map_err(|why| without_result(why, finding, record)),
+            Some(planned) => {
+                let other_values =
+                    of_ceiling(finding, ceiling_parameter(&planned.description), results)
+                        .map_err(|why| without_result(why, finding, record));
+                lower_of(other_values, rungs::of_rungs(finding, planned, results, record))
+            }
             None => Err(NoBaseline::Unknown),
         })
         .collect();
@@ -53,14 +58,33 @@ pub(crate) fn judge(results: &mut [Finding], record: &RunRecord) {
     }
 }
 
+/// Of two ceilings the one that the result is nearer to: the machine gives no more than either. Without any, a reason that says
+/// more than that none is known.
+fn lower_of(
+    other_values: Result<ShareOfBaseline, NoBaseline>,
+    rung: Result<ShareOfBaseline, NoBaseline>,
+) -> Result<ShareOfBaseline, NoBaseline> {
+    match (other_values, rung) {
+        (Ok(one), Ok(other)) if one.share.value >= other.share.value => Ok(one),
+        (Ok(_), Ok(other)) | (Err(_), Ok(other)) => Ok(other),
+        (Ok(one), Err(_)) => Ok(one),
+        (Err(NoBaseline::Unknown), Err(why)) | (Err(why), Err(_)) => Err(why),
+    }
+}
+
 /// A ceiling that was not measured was perhaps tried.
 fn without_result(why: NoBaseline, finding: &Finding, record: &RunRecord) -> NoBaseline {
-    let NoBaseline::NotMeasured(parameter) = why else { return why };
-    let own = finding.point.without(&[&parameter]);
+    let NoBaseline::NotMeasured(what) = &why else { return why };
+    let planned = record.plan.points.get(finding.point.index);
+    let Some(parameter) = planned.and_then(|planned| ceiling_parameter(&planned.description))
+    else {
+        return why;
+    };
+    let own = finding.point.without(&[parameter]);
     let is_tried = record.plan.points.iter().enumerate().any(|(index, planned)| {
-        index != finding.point.index && point_facts(index, planned).without(&[&parameter]) == own
+        index != finding.point.index && point_facts(index, planned).without(&[parameter]) == own
     });
-    if is_tried { NoBaseline::NoResult(parameter) } else { NoBaseline::NotMeasured(parameter) }
+    if is_tried { NoBaseline::NoResult(what.clone()) } else { why }
 }
 
 /// A result next to what was stated for it. Its interval is the one that is shown: a few quiet seconds do not prove that this
@@ -128,7 +152,7 @@ fn of_ceiling(
         .filter_map(|other| Some((performance(other)?, other)))
         .max_by(|(one, _), (other, _)| one.total_cmp(other));
     let Some((most, best)) = best else {
-        return Err(NoBaseline::NotMeasured(free.to_owned()));
+        return Err(NoBaseline::NotMeasured(format!("other values of {free}")));
     };
     if own >= most {
         return Err(NoBaseline::Best(free.to_owned()));
@@ -159,87 +183,9 @@ fn performance(finding: &Finding) -> Option<f64> {
     }
 }
 
-/// The estimate of a result. If it has two levels, the interval reaches over both: a median between them describes neither.
-fn over_levels(finding: &Finding) -> Estimate {
-    let Some(levels) = &finding.levels else { return finding.shown() };
-    let lower = &levels.lower.estimate;
-    let upper = &levels.upper.estimate;
-    let low = lower.low().unwrap_or(lower.value);
-    let high = upper.high().unwrap_or(upper.value);
-    Estimate { value: finding.estimate.value, interval: Ok(Ends { low, high }) }
-}
-
-/// Performance over that of another result, with an interval that contains the uncertainty of both: MOVER on the logarithms, as if
-/// the two were independent. Results of one run are interleaved and rise and fall together, so the interval is rather too wide.
-/// None if either is no positive number.
-fn share_of(own: &Estimate, other: &Estimate, better: Better) -> Option<Estimate> {
-    let value = share(own, other.value, better)?.value;
-    let interval = match (log_interval(own), log_interval(other)) {
-        (Ok(own), Ok(other)) => {
-            let difference = match better {
-                Better::Lower => other.minus(&own),
-                Better::Higher | Better::Neither => own.minus(&other),
-            };
-            let ratio = difference.map(f64::exp);
-            Ok(Ends { low: ratio.low, high: ratio.high })
-        }
-        (Err(why), _) => Err(why),
-        (_, Err(why)) => Err(format!("its ceiling: {why}")),
-    };
-    Some(Estimate { value, interval })
-}
-
-/// The interval of the logarithm of a figure, or why there is none.
-fn log_interval(estimate: &Estimate) -> Result<Interval, String> {
-    let ends = estimate.interval.clone()?;
-    if ends.low <= 0.0 {
-        return Err("its interval reaches 0".to_owned());
-    }
-    let whole = Interval { estimate: estimate.value, low: ends.low, high: ends.high };
-    Ok(whole.map(f64::ln))
-}
-
-/// Performance over the baseline's; None where either is no positive number.
-fn share(estimate: &Estimate, baseline: f64, better: Better) -> Option<Estimate> {
-    let of = |value: f64| match better {
-        Better::Lower => baseline / value,
-        Better::Higher | Better::Neither => value / baseline,
-    };
-    let sound = estimate.value > 0.0 && baseline > 0.0;
-    let interval = estimate.interval.clone().map(|ends| {
-        let one = of(ends.low);
-        let other = of(ends.high);
-        Ends { low: one.min(other), high: one.max(other) }
-    });
-    sound.then(|| Estimate { value: of(estimate.value), interval })
-}
-
 #[cfg(test)]
 mod tests {
-    use plumb_model::Better;
-
-    use super::{Ends, Estimate, ExpectationVerdict, share_of, verdict};
-
-    #[test]
-    fn a_share_has_the_uncertainty_of_both_figures() {
-        let of =
-            |value: f64, low: f64, high: f64| Estimate { value, interval: Ok(Ends { low, high }) };
-        let exact = of(100.0, 100.0, 100.0);
-        let own = of(50.0, 40.0, 60.0);
-        let share = share_of(&own, &exact, Better::Higher).unwrap();
-        let ends = share.interval.unwrap();
-        assert!((ends.low - 0.4).abs() < 1e-9 && (ends.high - 0.6).abs() < 1e-9, "{ends:?}");
-        // Times: the longer one is the worse one, and the ends change places.
-        let times = share_of(&own, &of(25.0, 20.0, 30.0), Better::Lower).unwrap();
-        let ends = times.interval.unwrap();
-        assert!((times.value - 0.5).abs() < 1e-9);
-        assert!(ends.low < 0.5 * 50.0 / 60.0 && ends.high > 0.5 * 50.0 / 40.0, "{ends:?}");
-        // As wide as both together at most.
-        assert!(ends.low > 20.0 / 60.0 && ends.high < 30.0 / 40.0, "{ends:?}");
-        let unknown = Estimate { value: 100.0, interval: Err("too few".into()) };
-        assert!(share_of(&own, &unknown, Better::Higher).unwrap().interval.is_err());
-        assert!(share_of(&own, &of(0.0, 0.0, 0.0), Better::Higher).is_none());
-    }
+    use super::{Ends, ExpectationVerdict, verdict};
 
     #[test]
     fn only_a_whole_interval_reaches_or_misses() {

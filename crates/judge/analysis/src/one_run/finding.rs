@@ -285,6 +285,34 @@ pub enum BaselineSource {
         /// The setting: `place=memory`.
         setting: String,
     },
+    /// Part of the work, which was measured on its own in the same run: the machine cannot do the whole faster.
+    Rung {
+        /// The name of its point.
+        point: String,
+        /// What it is, with the number by which it is multiplied: `2 × one thread`.
+        name: String,
+    },
+}
+
+impl BaselineSource {
+    /// Its word in documents: `expectation`, `reference` or `ceiling`.
+    #[must_use]
+    pub fn word(&self) -> &'static str {
+        match self {
+            Self::Expectation => "expectation",
+            Self::Reference(_) => "reference",
+            Self::Ceiling { .. } | Self::Rung { .. } => "ceiling",
+        }
+    }
+
+    /// Whether another result of the same run is the baseline: the machine gives no more.
+    #[must_use]
+    pub fn is_ceiling(&self) -> bool {
+        match self {
+            Self::Expectation | Self::Reference(_) => false,
+            Self::Ceiling { .. } | Self::Rung { .. } => true,
+        }
+    }
 }
 
 /// Why there is no figure for what a result should be.
@@ -292,14 +320,16 @@ pub enum BaselineSource {
 pub enum NoBaseline {
     /// Neither an expectation nor a reference has a figure for it, and its workload declares no ceiling.
     Unknown,
-    /// Its ceiling was not measured: other values of this parameter.
+    /// Its ceiling was not measured: `other values of method`, `one thread`.
     NotMeasured(String),
-    /// Its ceiling, other values of this parameter, gave no result.
+    /// Its ceiling gave no result: `other values of method`, `one thread`.
     NoResult(String),
     /// No other value of this parameter that was measured gives more.
     Best(String),
     /// It cannot be told from the best: the point with this setting.
     AsGoodAs(String),
+    /// It is not below this part of its work: `2 × one thread`.
+    NotBelow(String),
     /// It was measured to show the ceiling of others.
     OfOthers,
     /// Neither a higher nor a lower value of its metric is better.

@@ -5,7 +5,7 @@ use plumb_stats::precision::{PER_LOOK_LEVEL, clustered_quantile};
 
 use super::{only, why};
 use crate::summarise;
-use crate::testing::{Builder, COPY, Spec, fail};
+use crate::testing::{Builder, COPY, Spec, fail, first_look};
 
 #[test]
 fn the_interval_is_the_one_that_strategies_stop_by() {
@@ -165,4 +165,60 @@ fn a_short_session_is_judged_only_if_the_machine_would_have_to_change_by_a_facto
     assert_eq!(with_expectation(4.0, Some((3.5, 5.0))).verdict, Some(ExpectationVerdict::Below));
     let reaches_down = with_expectation(4.0, Some((0.9, 5.0)));
     assert_eq!(reaches_down.verdict, Some(ExpectationVerdict::Undecided));
+}
+
+fn one_thread(workload: &str, metric: &str) -> plumb_model::Rung {
+    plumb_model::Rung {
+        name: "one thread".to_owned(),
+        workload: workload.to_owned(),
+        metric: metric.to_owned(),
+        settings: [("threads".to_owned(), "1".to_owned())].into(),
+        only: std::collections::BTreeMap::new(),
+        times: Some("threads".to_owned()),
+    }
+}
+
+/// A run of the first look in which `cpu.sieve` declares one thread of it as a rung, with this metric, and two threads do
+/// only this share of their work.
+fn with_one_thread(metric: &str, share: f64) -> crate::RunFinding {
+    let mut record = first_look();
+    for planned in record.plan.points.iter_mut().filter(|of| of.point.workload == "cpu.sieve") {
+        planned.description.rungs = vec![one_thread("cpu.sieve", metric)];
+    }
+    for invocation in record.invocations.iter_mut().filter(|of| of.point == 1) {
+        let work = invocation.ready.work.entry("rate".to_owned()).or_insert(1.0);
+        *work *= share;
+    }
+    summarise(&record)
+}
+
+#[test]
+fn two_threads_are_compared_with_twice_one() {
+    use crate::{BaselineSource, NoBaseline};
+    let found = with_one_thread("rate", 0.5);
+    let one = &found.results[0];
+    // One thread is not part of one thread.
+    assert_eq!(one.of_baseline, Err(NoBaseline::Unknown));
+    let two = found.results[1].of_baseline.as_ref().unwrap();
+    assert!((two.value - 2.0 * one.estimate.value).abs() < 1e-9);
+    assert!((two.share.value - 0.5 * 801.0 / 824.0).abs() < 0.01, "{:?}", two.share);
+    let name = "2 × one thread".to_owned();
+    assert_eq!(two.source, BaselineSource::Rung { point: one.point.name.clone(), name });
+    assert!(two.verdict.is_none() && two.source.is_ceiling());
+    // A share whose interval contains 1 is not shown.
+    let whole = &with_one_thread("rate", 1.0).results[1];
+    assert_eq!(whole.of_baseline, Err(NoBaseline::NotBelow("2 × one thread".into())));
+}
+
+#[test]
+fn a_rung_without_a_result_is_named() {
+    use crate::NoBaseline;
+    // The point was measured, but not this metric of it.
+    let found = with_one_thread("energy", 1.0);
+    assert_eq!(found.results[1].of_baseline, Err(NoBaseline::NoResult("one thread".into())));
+    let parameters = &[("threads", plumb_model::ParameterType::Threads, "1", "4")];
+    let alone = Spec { id: "cpu.hash", parameters, ..COPY };
+    let mut record = Builder::new(None).measured(&alone).build();
+    record.plan.points[0].description.rungs = vec![one_thread(alone.id, alone.metric)];
+    assert_eq!(only(&record).of_baseline, Err(NoBaseline::NotMeasured("one thread".into())));
 }

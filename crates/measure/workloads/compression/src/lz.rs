@@ -23,7 +23,7 @@ const NAMES: [&str; 3] = ["compress", "decompress", "ratio"];
 
 impl Workload for Lz {
     fn describe(&self) -> Description {
-        Description {
+        declare::scaling(Description {
             parameters: vec![
                 declare::bytes("size", 1 << 20, "size of the block"),
                 declare::threads("threads, each with a separate block"),
@@ -48,7 +48,7 @@ impl Workload for Lz {
             timeout_s: Some(declare::LONG_TIMEOUT_S),
             audit_class: Some(AuditClass::Cpu),
             ..declare::workload("compression.lz", "compresses and unpacks a block, as LZ4 does")
-        }
+        })
     }
 
     fn manual(&self) -> &'static str {

@@ -21,7 +21,7 @@ const JUMPS: u64 = 64 * PIECE as u64;
 
 impl Workload for Branch {
     fn describe(&self) -> Description {
-        Description {
+        declare::scaling(Description {
             parameters: vec![
                 declare::choice(
                     "pattern",
@@ -40,7 +40,7 @@ impl Workload for Branch {
             ],
             audit_class: Some(AuditClass::Cpu),
             ..declare::workload("cpu.branch", "predictable or unpredictable branches")
-        }
+        })
     }
 
     fn manual(&self) -> &'static str {

@@ -22,7 +22,7 @@ const VAX: f64 = 1757.0;
 
 impl Workload for Dhrystone {
     fn describe(&self) -> Description {
-        Description {
+        declare::scaling(Description {
             parameters: vec![declare::threads("threads, each running the loop"), placement()],
             metrics: vec![
                 declare::rate("rate", "dhrystones/s", "passes per second, all threads together"),
@@ -36,7 +36,7 @@ impl Workload for Dhrystone {
                 "cpu.dhrystone",
                 "legacy: Dhrystone, the statement mix of system programs of the 1970s",
             )
-        }
+        })
     }
 
     fn manual(&self) -> &'static str {

@@ -27,7 +27,7 @@ const PASSES: u64 = 540;
 
 impl Workload for Float {
     fn describe(&self) -> Description {
-        Description {
+        declare::scaling(Description {
             parameters: vec![
                 declare::choice(
                     "operation",
@@ -62,7 +62,7 @@ impl Workload for Float {
                 "cpu.float",
                 "adds, multiplies or multiply-adds 64-bit floating-point numbers",
             )
-        }
+        })
     }
 
     fn manual(&self) -> &'static str {

@@ -20,7 +20,7 @@ const SIZES: std::ops::RangeInclusive<u64> = 1..=1 << 30;
 
 impl Workload for Hash {
     fn describe(&self) -> Description {
-        Description {
+        declare::scaling(Description {
             parameters: vec![
                 declare::bytes("size", 16 << 10, "size of the block"),
                 declare::threads("threads, each hashing a separate block"),
@@ -33,7 +33,7 @@ impl Workload for Hash {
             timeout_s: Some(declare::LONG_TIMEOUT_S),
             audit_class: Some(AuditClass::Cpu),
             ..declare::workload("cpu.hash", "hashes a block with XXH64")
-        }
+        })
     }
 
     fn manual(&self) -> &'static str {

@@ -26,7 +26,7 @@ const PASSES: u64 = 512;
 
 impl Workload for Integer {
     fn describe(&self) -> Description {
-        Description {
+        declare::scaling(Description {
             parameters: vec![
                 declare::choice("operation", &["add", "mul", "div"], "instruction to repeat"),
                 declare::choice(
@@ -44,7 +44,7 @@ impl Workload for Integer {
             ],
             audit_class: Some(AuditClass::Cpu),
             ..declare::workload("cpu.integer", "adds, multiplies or divides 64-bit integers")
-        }
+        })
     }
 
     fn manual(&self) -> &'static str {

@@ -25,7 +25,7 @@ const LARGEST_RESIDUAL: f64 = 16.0;
 
 impl Workload for Linpack {
     fn describe(&self) -> Description {
-        Description {
+        declare::scaling(Description {
             parameters: vec![
                 declare::integer("order", "equations", 100, "number of equations and unknowns"),
                 declare::threads("threads, each solving a separate system"),
@@ -46,7 +46,7 @@ impl Workload for Linpack {
                 "cpu.linpack",
                 "legacy: LINPACK, linear equations by Gaussian elimination",
             )
-        }
+        })
     }
 
     fn manual(&self) -> &'static str {

@@ -22,7 +22,7 @@ pub(super) struct Sieve;
 
 impl Workload for Sieve {
     fn describe(&self) -> Description {
-        Description {
+        declare::scaling(Description {
             parameters: vec![
                 declare::integer("limit", "numbers", 1_000_000, "primes up to this number"),
                 declare::choice(
@@ -43,7 +43,7 @@ impl Workload for Sieve {
             // Since 2 the loop is compiled by itself: 10 % less time.
             version: 2,
             ..declare::workload("cpu.sieve", "finds primes with a sieve over a growing array")
-        }
+        })
     }
 
     fn manual(&self) -> &'static str {

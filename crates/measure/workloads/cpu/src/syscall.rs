@@ -15,7 +15,7 @@ const CALLS: u64 = 64;
 
 impl Workload for Syscall {
     fn describe(&self) -> Description {
-        Description {
+        declare::scaling(Description {
             parameters: vec![declare::threads("threads, each calling the kernel"), placement()],
             metrics: vec![
                 declare::time("time", "wall time of one system call on each thread"),
@@ -23,7 +23,7 @@ impl Workload for Syscall {
             ],
             audit_class: Some(AuditClass::Cpu),
             ..declare::workload("cpu.syscall", "the cheapest system call: getppid")
-        }
+        })
     }
 
     fn manual(&self) -> &'static str {

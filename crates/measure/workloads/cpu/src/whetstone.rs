@@ -23,7 +23,7 @@ const INSTRUCTIONS: u64 = 1_000_000;
 
 impl Workload for Whetstone {
     fn describe(&self) -> Description {
-        Description {
+        declare::scaling(Description {
             parameters: vec![declare::threads("threads, each running all modules"), placement()],
             metrics: vec![
                 declare::rate(
@@ -44,7 +44,7 @@ impl Workload for Whetstone {
                 "cpu.whetstone",
                 "legacy: Whetstone, floating point as in ALGOL programs of 1970",
             )
-        }
+        })
     }
 
     fn manual(&self) -> &'static str {

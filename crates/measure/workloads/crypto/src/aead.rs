@@ -59,7 +59,7 @@ impl Workload for Aead {
         ];
         all.extend(parameters(&["ring", "rustcrypto", "system"]));
         all.push(acceleration());
-        Description {
+        declare::scaling(Description {
             parameters: all,
             ceiling: Some("provider".into()),
             metrics: vec![
@@ -72,7 +72,7 @@ impl Workload for Aead {
             ],
             audit_class: Some(AuditClass::Cpu),
             ..declare::workload("crypto.aead", "encrypts messages with authenticated encryption")
-        }
+        })
     }
 
     fn manual(&self) -> &'static str {

@@ -41,7 +41,7 @@ impl Workload for Agree {
             placement(),
         ];
         all.extend(parameters(&["ring", "rustcrypto", "system"]));
-        Description {
+        declare::scaling(Description {
             parameters: all,
             ceiling: Some("provider".into()),
             metrics: vec![
@@ -54,7 +54,7 @@ impl Workload for Agree {
             ],
             audit_class: Some(AuditClass::Cpu),
             ..declare::workload("crypto.agree", "agrees on keys, as each TLS handshake does")
-        }
+        })
     }
 
     fn manual(&self) -> &'static str {

@@ -54,7 +54,7 @@ impl Workload for KeyDerivation {
             placement(),
         ];
         all.extend(parameters(&["rustcrypto", "ring", "system"]));
-        Description {
+        declare::scaling(Description {
             parameters: all,
             ceiling: Some("provider".into()),
             metrics: vec![
@@ -64,7 +64,7 @@ impl Workload for KeyDerivation {
             timeout_s: Some(declare::LONG_TIMEOUT_S),
             audit_class: Some(AuditClass::Cpu),
             ..declare::workload("crypto.kdf", "derives keys from passwords")
-        }
+        })
     }
 
     fn manual(&self) -> &'static str {

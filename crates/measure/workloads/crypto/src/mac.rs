@@ -29,7 +29,7 @@ impl Workload for MessageAuthentication {
             placement(),
         ];
         all.extend(parameters(&["ring", "rustcrypto", "system"]));
-        Description {
+        declare::scaling(Description {
             parameters: all,
             ceiling: Some("provider".into()),
             metrics: vec![
@@ -42,7 +42,7 @@ impl Workload for MessageAuthentication {
             ],
             audit_class: Some(AuditClass::Cpu),
             ..declare::workload("crypto.mac", "authenticates messages with HMAC")
-        }
+        })
     }
 
     fn manual(&self) -> &'static str {

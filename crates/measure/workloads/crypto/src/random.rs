@@ -29,7 +29,7 @@ impl Workload for RandomNumbers {
             placement(),
         ];
         all.extend(parameters(&["ring", "rustcrypto", "system"]));
-        Description {
+        declare::scaling(Description {
             parameters: all,
             ceiling: Some("provider".into()),
             metrics: vec![
@@ -38,7 +38,7 @@ impl Workload for RandomNumbers {
             ],
             audit_class: Some(AuditClass::Cpu),
             ..declare::workload("crypto.random", "generates random numbers for keys")
-        }
+        })
     }
 
     fn manual(&self) -> &'static str {

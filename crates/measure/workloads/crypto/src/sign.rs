@@ -40,7 +40,7 @@ impl Workload for Sign {
             placement(),
         ];
         all.extend(parameters(&["ring", "system"]));
-        Description {
+        declare::scaling(Description {
             parameters: all,
             ceiling: Some("provider".into()),
             metrics: vec![
@@ -49,7 +49,7 @@ impl Workload for Sign {
             ],
             audit_class: Some(AuditClass::Cpu),
             ..declare::workload("crypto.sign", "signs messages, or verifies signatures")
-        }
+        })
     }
 
     fn manual(&self) -> &'static str {

@@ -40,7 +40,7 @@ impl Workload for Xts {
         ];
         all.extend(parameters(&["rustcrypto", "system"]));
         all.push(acceleration());
-        Description {
+        declare::scaling(Description {
             parameters: all,
             ceiling: Some("provider".into()),
             metrics: vec![
@@ -49,7 +49,7 @@ impl Workload for Xts {
             ],
             audit_class: Some(AuditClass::Cpu),
             ..declare::workload("crypto.xts", "encrypts disk sectors with AES in XTS mode")
-        }
+        })
     }
 
     fn manual(&self) -> &'static str {

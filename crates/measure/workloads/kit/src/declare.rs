@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use plumb_model::{
     Better, CurveKind, Description, FixtureOf, Metric, MetricSource, Parameter, ParameterType,
-    QuantityKind, Role, Searched, Value,
+    QuantityKind, Role, Rung, Searched, Value,
 };
 use plumb_protocol::{Start, StartError};
 
@@ -17,6 +17,41 @@ pub const LONG_TIMEOUT_S: u64 = 600;
 #[must_use]
 pub fn workload(id: &str, summary: &str) -> Description {
     Description { roles: vec![Role::Workload, Role::Load], ..Description::new(id, summary) }
+}
+
+/// This description of a workload whose threads do separate work: with several threads, its ceiling is as many times one
+/// thread.
+#[must_use]
+pub fn scaling(description: Description) -> Description {
+    let Some(first) = description.metrics.first() else { return description };
+    // A time is that of each thread: it stays the same if threads do not disturb each other.
+    let is_rate = first.better == Better::Higher;
+    let one_thread = Rung {
+        times: is_rate.then(|| "threads".to_owned()),
+        ..rung("one thread", &description.id, &first.name, &[("threads", "1")])
+    };
+    Description { rungs: vec![one_thread], ..description }
+}
+
+/// Part of a workload's work, measured by a metric of another workload with these parameters.
+#[must_use]
+pub fn rung(name: &str, workload: &str, metric: &str, settings: &[(&str, &str)]) -> Rung {
+    let settings = settings.iter().map(|(name, word)| ((*name).to_owned(), (*word).to_owned()));
+    Rung {
+        name: name.to_owned(),
+        workload: workload.to_owned(),
+        metric: metric.to_owned(),
+        settings: settings.collect(),
+        only: BTreeMap::new(),
+        times: None,
+    }
+}
+
+/// This rung for points with these values only, as people type them.
+#[must_use]
+pub fn rung_if(only: &[(&str, &str)], rung: Rung) -> Rung {
+    let only = only.iter().map(|(name, word)| ((*name).to_owned(), (*word).to_owned()));
+    Rung { only: only.collect(), ..rung }
 }
 
 /// One of `allowed`; the first is the default.

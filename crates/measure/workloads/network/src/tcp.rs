@@ -4,7 +4,9 @@ use std::net::{SocketAddr, TcpStream};
 use std::sync::Arc;
 use std::{fs, io};
 
-use plumb_model::{AuditClass, Better, CurveKind, Description, Metric, Parameter, Ready, Role};
+use plumb_model::{
+    AuditClass, Better, CurveKind, Description, Metric, Parameter, Ready, Role, Rung,
+};
 use plumb_protocol::{
     Batch, Failure, Held, Instance, SplitMix64, Start, StartError, StartedWorkload, Workload,
     current_cpu, now_ns,
@@ -13,7 +15,7 @@ use plumb_protocol::{
 use plumb_workload_ends::cpu_time::cpu_time_ns;
 use plumb_workload_kit::declare::{
     between, bytes, choice, curve, headline, integer, neutral, rate, reported, reported_share,
-    reported_time, switch, text, workload,
+    reported_time, rung, rung_if, switch, text, workload,
 };
 use plumb_workload_kit::framed_stream::{FramedStreams, shortest_sample_ns};
 use plumb_workload_kit::placement::{Placement, in_words, placement};
@@ -65,6 +67,7 @@ impl Workload for Tcp {
             fixture: Some(path::PARAMETERS.map(str::to_owned).to_vec()),
             fixture_kind: Some(path::KIND.to_owned()),
             audit_class: Some(AuditClass::Scheduler),
+            rungs: vec![one_copy()],
             ..workload("network.tcp", "TCP streams between two processes")
         }
     }
@@ -163,6 +166,16 @@ impl Workload for Tcp {
         let instance = TcpInstance { streams, witnesses, balance, seen, told, helpers, start };
         Ok(StartedWorkload { instance: Box::new(instance), ready })
     }
+}
+
+/// Sender and receiver copy each byte once, at the same time, so one copy is the least that loopback costs. The bytes lie in the
+/// socket's buffers, of up to 6 MiB, so a copy within a small cache would be too fast.
+fn one_copy() -> Rung {
+    let is_one_way = [("path", "loopback"), ("direction", "up"), ("streams", "1")];
+    rung_if(
+        &is_one_way,
+        rung("one copy in memory", "memory.copy", "bandwidth", &[("size", "8MiB")]),
+    )
 }
 
 fn parameters() -> Vec<Parameter> {

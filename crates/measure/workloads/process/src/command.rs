@@ -14,7 +14,7 @@ use crate::cold_files::ColdFiles;
 use crate::loader::{OUTPUT, STATISTICS, figures};
 use crate::mapped_files::{TracedRun, trace};
 use crate::static_program::StaticProgram;
-use plumb_workload_kit::declare::{path, switch, text, workload};
+use plumb_workload_kit::declare::{path, rung, switch, text, workload};
 use plumb_workload_kit::folder::Folder;
 use plumb_workload_kit::spawn::{
     EndedProcess, SpawnedProgram, VALUE_NAMES, VALUE_NAMES_WITH_END, describe_end, find_program,
@@ -54,6 +54,7 @@ impl Workload for ProcessCommand {
             sample_is: SampleIs::Process,
             timeout_s: Some(86_400),
             audit_class: Some(AuditClass::Process),
+            rungs: vec![rung("a small static program", "process.exec", "time", &[])],
             ..workload(
                 "process.command",
                 "runs a command from start to end; each sample is a fresh process",

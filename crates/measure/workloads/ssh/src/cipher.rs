@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use plumb_model::{
     AuditClass, Better, CurveKind, Description, Metric, Parameter, PossibleBottleneck, Ready, Role,
+    Rung,
 };
 use plumb_protocol::{
     Batch, Failure, Held, Instance, SplitMix64, Start, StartError, StartedWorkload, Workload,
@@ -15,7 +16,7 @@ use crate::parts::{OF_SESSION, of_session};
 use crate::session::{OpenSession, SessionSettings, SshSession, quoted};
 use plumb_workload_ends::cpu_time::{self, CpuTimes};
 use plumb_workload_kit::affinity::CpuSet;
-use plumb_workload_kit::declare::{bytes, choice, curve, rate, reported, workload};
+use plumb_workload_kit::declare::{bytes, choice, curve, rate, reported, rung, rung_if, workload};
 use plumb_workload_kit::framed_stream::{
     Carry, FramedStream, FramedStreams, WantedStream, shortest_sample_ns,
 };
@@ -76,6 +77,7 @@ impl Workload for Cipher {
             fixture: Some(fixture::shared_parameters()),
             audit_class: Some(AuditClass::Scheduler),
             bottlenecks: bottlenecks(),
+            rungs: rungs(),
             ..workload("ssh.cipher", "streams data through the installed ssh and sshd")
         }
     }
@@ -228,6 +230,23 @@ fn bottlenecks() -> Vec<PossibleBottleneck> {
     cipher.unless.clone_from(&path.unless);
     cipher.also_far = true;
     vec![path, cipher, window]
+}
+
+/// The cipher alone, in the library that ssh uses. Other ciphers of ssh have no counterpart: `crypto.aead` measures
+/// authenticated ciphers only.
+fn rungs() -> Vec<Rung> {
+    const CIPHERS: [(&str, &str); 3] = [
+        ("aes128-gcm@openssh.com", "aes-128-gcm"),
+        ("aes256-gcm@openssh.com", "aes-256-gcm"),
+        ("chacha20-poly1305@openssh.com", "chacha20-poly1305"),
+    ];
+    let alone = |(of_ssh, cipher): (&str, &str)| {
+        let settings = [("cipher", cipher), ("provider", "system")];
+        let name = format!("{cipher} without ssh");
+        let is_local = [("cipher", of_ssh), ("path", "loopback")];
+        rung_if(&is_local, rung(&name, "crypto.aead", "throughput", &settings))
+    };
+    CIPHERS.map(alone).into()
 }
 
 fn metrics() -> Vec<Metric> {

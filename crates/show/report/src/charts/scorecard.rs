@@ -83,7 +83,7 @@ pub(super) fn of_baseline(view: &View) -> Option<Chart> {
         let source = match of.source {
             BaselineSource::Expectation => "relative to an expectation",
             BaselineSource::Reference(_) => "relative to a reference",
-            BaselineSource::Ceiling { .. } => "relative to a ceiling",
+            BaselineSource::Ceiling { .. } | BaselineSource::Rung { .. } => "relative to a ceiling",
         };
         let group = draft.group(source, Tone::Plain);
         let text = crate::run::view::baseline_text(row.finding).unwrap_or_default();

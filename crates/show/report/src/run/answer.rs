@@ -92,14 +92,18 @@ pub fn ceiling_answer(view: &View) -> Option<String> {
     }
     let shares = view.brief_rows().filter(|row| row.finding.primary).filter_map(|row| {
         let of = row.finding.of_baseline.as_ref().ok()?;
-        let BaselineSource::Ceiling { setting, .. } = &of.source else { return None };
+        let measured = match &of.source {
+            BaselineSource::Expectation | BaselineSource::Reference(_) => return None,
+            BaselineSource::Ceiling { setting, .. } => format!("measured with {setting}"),
+            BaselineSource::Rung { name, .. } => format!("of {name}"),
+        };
         // Without an interval nobody knows whether it is below.
-        of.share.interval.is_ok().then_some((row, of, setting))
+        of.share.interval.is_ok().then_some((row, of, measured))
     });
-    let (lowest, of, setting) = shares
+    let (lowest, of, measured) = shares
         .min_by(|(_, one, _), (_, other, _)| one.share.value.total_cmp(&other.share.value))?;
     Some(format!(
-        "Furthest below its ceiling: {} reaches {} of the {} measured with {setting}.",
+        "Furthest below its ceiling: {} reaches {} of the {} {measured}.",
         lowest.finding.point.name,
         share_text(&of.share),
         quantity(of.value, &lowest.finding.unit),

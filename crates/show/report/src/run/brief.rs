@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use plumb_analysis::{BaselineSource, CONFIDENCE, ExpectationVerdict};
+use plumb_analysis::{CONFIDENCE, ExpectationVerdict};
 use plumb_model::{FlagKind, Goal};
 use plumb_text::{Style, Table, TableColumn, Terminal, TextLine, clean, clip, counted, width};
 use plumb_units::{percent, whole_percent};
@@ -226,7 +226,7 @@ fn family_rows(view: &View, family: &Family) -> Vec<Cells> {
 fn after_ceiling(row: &ResultRow, forms: Vec<String>) -> Vec<String> {
     let Ok(of) = &row.finding.of_baseline else { return forms };
     // Without an interval nobody knows whether it is below.
-    if !matches!(of.source, BaselineSource::Ceiling { .. }) || of.share.interval.is_err() {
+    if !of.source.is_ceiling() || of.share.interval.is_err() {
         return forms;
     }
     let share = format!("{} of ceiling", whole_percent(of.share.value));

@@ -578,17 +578,15 @@ fn flag(flag: &Flag) -> FlagPart {
 }
 
 fn baseline(of: &ShareOfBaseline) -> BaselinePart {
-    let (source, point) = match &of.source {
-        BaselineSource::Expectation => ("expectation", None),
-        BaselineSource::Reference(_) => ("reference", None),
-        BaselineSource::Ceiling { point, .. } => ("ceiling", Some(point.clone())),
-    };
-    let reference = match &of.source {
-        BaselineSource::Reference(name) => Some(name.clone()),
-        BaselineSource::Expectation | BaselineSource::Ceiling { .. } => None,
+    let (point, reference) = match &of.source {
+        BaselineSource::Expectation => (None, None),
+        BaselineSource::Reference(name) => (None, Some(name.clone())),
+        BaselineSource::Ceiling { point, .. } | BaselineSource::Rung { point, .. } => {
+            (Some(point.clone()), None)
+        }
     };
     BaselinePart {
-        source,
+        source: of.source.word(),
         point,
         reference,
         value: of.value,

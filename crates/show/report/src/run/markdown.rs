@@ -14,7 +14,7 @@ use crate::run::since_last::{self, since_last_text};
 use crate::run::start_ups::in_one_line;
 use crate::run::view::{
     FlagNote, ResultRow, View, baseline_text, comparison_text, encryption_text, shared_confidence,
-    spread_text,
+    spread_text, unsupported_name,
 };
 use plumb_text::markdown::{code, escape};
 
@@ -47,7 +47,7 @@ pub fn markdown(view: &View) -> String {
         finding.unsupported.iter().map(|u| {
             let fix =
                 if u.fix.is_empty() { String::new() } else { format!("; {}", escape(&u.fix)) };
-            format!("{}: {}{fix}", code(&u.point.name), escape(&u.why))
+            format!("{}: {}{fix}", code(&unsupported_name(u)), escape(&u.why))
         }),
     ));
     out.push_str(&list(

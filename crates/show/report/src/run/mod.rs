@@ -48,5 +48,5 @@ pub use since_last::since_last_text;
 pub use terminal::{NextSteps, scorecard};
 pub use view::{
     Family, FlagNote, ResultRow, View, baseline_text, comparison_text, difference_text,
-    encryption_text, looks_text, no_baseline_text, spread_text, without_baseline,
+    encryption_text, looks_text, no_baseline_text, spread_text, unsupported_name, without_baseline,
 };

@@ -14,6 +14,7 @@ use crate::run::since_last::{self, since_last_text};
 use crate::run::start_ups::start_ups;
 use crate::run::view::{
     FlagNote, View, comparison_text, encryption_text, looks_text, shared_confidence, spread_text,
+    unsupported_name,
 };
 
 /// Narrower than this nothing is arranged.
@@ -205,7 +206,7 @@ fn flag(note: &FlagNote, longest: usize, terminal: &Terminal) -> String {
 fn unsupported(view: &View, terminal: &Terminal) -> String {
     let mut out = String::new();
     for missing in &view.finding.unsupported {
-        let lead = TextLine::new(Style::Name, &missing.point.name).and(Style::Plain, "  ");
+        let lead = TextLine::new(Style::Name, &unsupported_name(missing)).and(Style::Plain, "  ");
         let why = TextLine::new(Style::Plain, &missing.why);
         out.push_str(&named(&lead, &why, terminal));
         if !missing.fix.is_empty() {

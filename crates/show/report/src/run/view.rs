@@ -2,6 +2,7 @@
 
 use plumb_analysis::{
     BaselineSource, Comparison, Curve, Estimate, Finding, NoBaseline, PointComparison, RunFinding,
+    Unsupported,
 };
 use plumb_model::{Better, FlagKind};
 use plumb_text::counted;
@@ -337,10 +338,14 @@ fn flag_notes(finding: &RunFinding) -> Vec<FlagNote> {
     notes
 }
 
-/// `81 % [78, 84] of the expected 105 MB/s`.
+/// `81 % [78, 84] of the expected 105 MB/s`; of a point that nobody asked for, why it was measured.
 #[must_use]
 pub fn baseline_text(finding: &Finding) -> Option<String> {
-    let of = finding.of_baseline.as_ref().ok()?;
+    let of = match &finding.of_baseline {
+        Ok(of) => of,
+        Err(why @ NoBaseline::OfOthers) if finding.primary => return Some(no_baseline_text(why)),
+        Err(_) => return None,
+    };
     let share = share_text(&of.share);
     let value = quantity(of.value, &finding.unit);
     Some(match &of.source {
@@ -355,6 +360,9 @@ pub fn baseline_text(finding: &Finding) -> Option<String> {
         BaselineSource::Ceiling { setting, .. } => {
             format!("{share} of this machine's ceiling ({value} with {setting})")
         }
+        BaselineSource::Rung { name, .. } => {
+            format!("{share} of this machine's ceiling ({value}, {name})")
+        }
     })
 }
 
@@ -365,13 +373,12 @@ pub fn no_baseline_text(why: &NoBaseline) -> String {
         NoBaseline::Unknown => {
             "no figure is known: set one with --expect, or add a reference".to_owned()
         }
-        NoBaseline::NotMeasured(parameter) => {
-            format!("not measured: --ceilings measures other values of {parameter}")
-        }
+        NoBaseline::NotMeasured(what) => format!("not measured: --ceilings measures {what}"),
         NoBaseline::Best(parameter) => {
             format!("no other {parameter} measured in this run was faster")
         }
-        NoBaseline::NoResult(parameter) => format!("other values of {parameter} gave no result"),
+        NoBaseline::NoResult(what) => format!("no result for comparison: {what}"),
+        NoBaseline::NotBelow(name) => format!("not below {name}"),
         NoBaseline::AsGoodAs(setting) => {
             format!("not distinguishable from the fastest in this run, {setting}")
         }
@@ -391,6 +398,10 @@ pub fn without_baseline(view: &View) -> Vec<(String, Vec<String>)> {
     let mut reasons: Vec<(String, Vec<String>)> = Vec::new();
     for row in primary {
         let Err(why) = &row.finding.of_baseline else { continue };
+        // That stands next to each of them.
+        if *why == NoBaseline::OfOthers {
+            continue;
+        }
         let text = no_baseline_text(why);
         let name = row.finding.point.name.clone();
         match reasons.iter_mut().find(|(reason, _)| *reason == text) {
@@ -399,6 +410,15 @@ pub fn without_baseline(view: &View) -> Vec<(String, Vec<String>)> {
         }
     }
     reasons
+}
+
+/// The name of a point that cannot be measured, with what it was to show if nobody asked for it.
+#[must_use]
+pub fn unsupported_name(missing: &Unsupported) -> String {
+    match missing.point.is_ceiling {
+        true => format!("{} (ceiling)", missing.point.name),
+        false => missing.point.name.clone(),
+    }
 }
 
 /// By how much values exceed the other point's: `+3.1 [2.9, 3.3] ms`; times also in per cent: `+4.29 [4.2, 4.4] s,
