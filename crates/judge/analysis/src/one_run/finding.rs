@@ -254,7 +254,7 @@ pub struct ShareOfBaseline {
     pub share: Estimate,
     /// The worst value that is as expected, in the metric's unit: `value`, or the worst run of a reference.
     pub worst: f64,
-    /// Whether the result is as good as expected; None for a ceiling, which nothing has to reach.
+    /// Whether the result is as good as expected; None for a ceiling, which nothing has to reach, and for earlier runs.
     pub verdict: Option<ExpectationVerdict>,
     /// The source of the value.
     pub source: BaselineSource,
@@ -272,7 +272,7 @@ pub enum ExpectationVerdict {
 }
 
 /// Who says what a result should be.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub enum BaselineSource {
     /// The user, or the suite.
     Expectation,
@@ -292,6 +292,17 @@ pub enum BaselineSource {
         /// What it is, with the number by which it is multiplied: `2 × one thread`.
         name: String,
     },
+    /// Earlier runs of the same series on this machine, of which the value is the median.
+    EarlierRuns {
+        /// Their number.
+        runs: usize,
+        /// The lowest of them, in the metric's unit.
+        lowest: f64,
+        /// The highest of them, in the metric's unit.
+        highest: f64,
+        /// Whether the whole interval of the result is outside their range.
+        is_outside: bool,
+    },
 }
 
 impl BaselineSource {
@@ -302,15 +313,7 @@ impl BaselineSource {
             Self::Expectation => "expectation",
             Self::Reference(_) => "reference",
             Self::Ceiling { .. } | Self::Rung { .. } => "ceiling",
-        }
-    }
-
-    /// Whether another result of the same run is the baseline: the machine gives no more.
-    #[must_use]
-    pub fn is_ceiling(&self) -> bool {
-        match self {
-            Self::Expectation | Self::Reference(_) => false,
-            Self::Ceiling { .. } | Self::Rung { .. } => true,
+            Self::EarlierRuns { .. } => "earlier-runs",
         }
     }
 }

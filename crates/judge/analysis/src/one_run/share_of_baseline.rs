@@ -7,7 +7,7 @@ use crate::estimate::{Ends, Estimate};
 use crate::one_run::finding::Finding;
 
 /// The estimate of a result. If it has two levels, the interval reaches over both: a median between them describes neither.
-pub(super) fn over_levels(finding: &Finding) -> Estimate {
+pub(crate) fn over_levels(finding: &Finding) -> Estimate {
     let Some(levels) = &finding.levels else { return finding.shown() };
     let lower = &levels.lower.estimate;
     let upper = &levels.upper.estimate;
@@ -19,7 +19,7 @@ pub(super) fn over_levels(finding: &Finding) -> Estimate {
 /// Performance over that of another result, with an interval that contains the uncertainty of both: MOVER on the logarithms, as if
 /// the two were independent. Results of one run are interleaved and rise and fall together, so the interval is rather too wide.
 /// None if either is no positive number.
-pub(super) fn share_of(own: &Estimate, other: &Estimate, better: Better) -> Option<Estimate> {
+pub(crate) fn share_of(own: &Estimate, other: &Estimate, better: Better) -> Option<Estimate> {
     let value = share(own, other.value, better)?.value;
     let interval = match (log_interval(own), log_interval(other)) {
         (Ok(own), Ok(other)) => {
@@ -47,7 +47,7 @@ fn log_interval(estimate: &Estimate) -> Result<Interval, String> {
 }
 
 /// Performance over the baseline's; None where either is no positive number.
-pub(super) fn share(estimate: &Estimate, baseline: f64, better: Better) -> Option<Estimate> {
+pub(crate) fn share(estimate: &Estimate, baseline: f64, better: Better) -> Option<Estimate> {
     let of = |value: f64| match better {
         Better::Lower => baseline / value,
         Better::Higher | Better::Neither => value / baseline,

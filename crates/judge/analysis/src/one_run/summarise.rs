@@ -37,6 +37,7 @@ use crate::one_run::series_in_run::series_in_run;
 use crate::one_run::shares;
 use crate::one_run::start_ups::start_ups;
 use crate::over_runs::since::{EarlierRuns, results_since};
+use crate::over_runs::usual::add_usual;
 
 /// Most quantiles of the steady samples that are kept for sketches.
 const THINNED: usize = 256;
@@ -83,9 +84,14 @@ pub fn summarise_with<E>(
     }
     if let Some(earlier) = questions.earlier {
         let this = series_in_run(record);
-        let found = earlier(&this)?
-            .and_then(|earlier| results_since(&this, &finding.results, &earlier, MARGIN));
+        let earlier = earlier(&this)?;
+        let found = earlier
+            .as_ref()
+            .and_then(|earlier| results_since(&this, &finding.results, earlier, MARGIN));
         finding.since_last = found.into();
+        if let Some(earlier) = &earlier {
+            add_usual(&mut finding.results, &this, earlier);
+        }
     }
     Ok(finding)
 }

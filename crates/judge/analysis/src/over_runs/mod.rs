@@ -17,3 +17,4 @@ pub(crate) mod runs;
 pub(crate) mod sessions;
 pub(crate) mod since;
 pub(crate) mod standing_out;
+pub(crate) mod usual;

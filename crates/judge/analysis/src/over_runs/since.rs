@@ -101,7 +101,7 @@ fn since(
 }
 
 /// Where the results of a series stand among those of its run.
-fn places(series: &SeriesInRun, results: &[Finding]) -> Vec<usize> {
+pub(crate) fn places(series: &SeriesInRun, results: &[Finding]) -> Vec<usize> {
     let is_of_series = |(_, result): &(usize, &Finding)| {
         result.metric == series.metric
             && series

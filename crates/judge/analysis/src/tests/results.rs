@@ -204,7 +204,7 @@ fn two_threads_are_compared_with_twice_one() {
     assert!((two.share.value - 0.5 * 801.0 / 824.0).abs() < 0.01, "{:?}", two.share);
     let name = "2 × one thread".to_owned();
     assert_eq!(two.source, BaselineSource::Rung { point: one.point.name.clone(), name });
-    assert!(two.verdict.is_none() && two.source.is_ceiling());
+    assert_eq!((two.verdict, two.source.word()), (None, "ceiling"));
     // A share whose interval contains 1 is not shown.
     let whole = &with_one_thread("rate", 1.0).results[1];
     assert_eq!(whole.of_baseline, Err(NoBaseline::NotBelow("2 × one thread".into())));

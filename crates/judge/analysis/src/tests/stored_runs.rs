@@ -1,11 +1,15 @@
 //! Stored runs side by side.
 
+use std::convert::Infallible;
+use std::sync::Arc;
+
 use plumb_model::{Better, ENDED, Flag, FlagKind, Id, Impact, RunRecord, SeriesInRun, Verdict};
 
 use crate::testing::{Builder, COPY, Spec, compared, compared_without_records};
 use crate::{
-    Asked, ByRuns, CompareSettings, Comparison, CounterMeans, CovariateChange, NoVerdict,
-    VerdictRemark, compare_sides, series_in_run, summarise,
+    Asked, BaselineSource, ByRuns, CompareSettings, Comparison, CounterMeans, CovariateChange,
+    EarlierRuns, NoBaseline, NoVerdict, RunQuestions, ShareOfBaseline, VerdictRemark,
+    compare_sides, series_in_run, summarise, summarise_with,
 };
 
 fn noise(found: &Comparison) -> &ByRuns {
@@ -64,6 +68,40 @@ fn six_pairs_of_earlier_runs_give_a_verdict_that_allows_for_their_noise() {
     assert_eq!(against(2.0).verdict, Ok(Verdict::Faster));
     assert_eq!(against(0.97).verdict, Ok(Verdict::Inconclusive));
     assert!((0.01..0.02).contains(&noise(&against(0.97)).run_sd.unwrap()));
+}
+
+/// What a run of this level is of its baseline after runs of these levels.
+fn after(levels: &[f64], level: f64) -> Result<ShareOfBaseline, NoBaseline> {
+    let mut earlier: Vec<Arc<[SeriesInRun]>> = levels
+        .iter()
+        .zip(10..)
+        .map(|(level, id)| series_in_run(&run(*level, id, ("k", "h"))).into())
+        .collect();
+    let before = earlier.pop().unwrap();
+    // A later run does not count.
+    earlier.push(series_in_run(&run(9.0, 99, ("k", "h"))).into());
+    let earlier_runs = EarlierRuns { before, others: earlier };
+    let earlier = |_: &[SeriesInRun]| Ok::<_, Infallible>(Some(earlier_runs.clone()));
+    let questions = RunQuestions { counters: None, earlier: Some(&earlier) };
+    let mut finding = summarise_with(&run(level, 50, ("k", "h")), &questions).unwrap();
+    finding.results.remove(0).of_baseline
+}
+
+#[test]
+fn without_another_baseline_a_result_is_compared_with_the_median_of_six_earlier_runs() {
+    let levels = [1.0, 1.02, 0.99, 1.01, 0.98, 1.0];
+    let half = after(&levels, 0.5).unwrap();
+    assert!((half.value / 1e9 - 1.0).abs() < 0.02, "{half:?}");
+    assert!((half.share.value - 0.5).abs() < 0.02, "{half:?}");
+    assert_eq!(half.verdict, None);
+    let BaselineSource::EarlierRuns { runs, lowest, highest, .. } = half.source else {
+        panic!("{half:?}")
+    };
+    assert_eq!(runs, 6);
+    assert!(lowest < 0.99e9 && highest < 1.1e9, "{lowest} {highest}");
+    assert_eq!(half.worst, lowest);
+    // The sixth is missing.
+    assert!(after(&levels[..5], 0.5).is_err());
 }
 
 #[test]

@@ -93,7 +93,9 @@ pub fn ceiling_answer(view: &View) -> Option<String> {
     let shares = view.brief_rows().filter(|row| row.finding.primary).filter_map(|row| {
         let of = row.finding.of_baseline.as_ref().ok()?;
         let measured = match &of.source {
-            BaselineSource::Expectation | BaselineSource::Reference(_) => return None,
+            BaselineSource::Expectation
+            | BaselineSource::Reference(_)
+            | BaselineSource::EarlierRuns { .. } => return None,
             BaselineSource::Ceiling { setting, .. } => format!("measured with {setting}"),
             BaselineSource::Rung { name, .. } => format!("of {name}"),
         };

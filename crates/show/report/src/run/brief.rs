@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use plumb_analysis::{CONFIDENCE, ExpectationVerdict};
+use plumb_analysis::{BaselineSource, CONFIDENCE, ExpectationVerdict};
 use plumb_model::{FlagKind, Goal};
 use plumb_text::{Style, Table, TableColumn, Terminal, TextLine, clean, clip, counted, width};
 use plumb_units::{percent, whole_percent};
@@ -214,22 +214,29 @@ fn family_rows(view: &View, family: &Family) -> Vec<Cells> {
                     Some(_) => TextLine::default(),
                     None => reached(row.finding),
                 },
-                flags: after_ceiling(row, flags(row, &common, index == 0, crowded)),
+                flags: after_share_of_baseline(row, flags(row, &common, index == 0, crowded)),
                 below: others_line.into_iter().chain(below(row, least_gap, crowded)).collect(),
             }
         })
         .collect()
 }
 
-/// The forms of the last column with the share of a ceiling of the same run before them: `24 % of ceiling; unsteady +1`. What is
-/// expected has a line with the verdict instead.
-fn after_ceiling(row: &ResultRow, forms: Vec<String>) -> Vec<String> {
+/// The forms of the last column with the share of a ceiling of the same run before them, or, if it is outside the range of
+/// earlier runs, of what is usual: `24 % of ceiling; unsteady +1`. What is expected has a line with the verdict instead.
+fn after_share_of_baseline(row: &ResultRow, forms: Vec<String>) -> Vec<String> {
     let Ok(of) = &row.finding.of_baseline else { return forms };
     // Without an interval nobody knows whether it is below.
-    if !of.source.is_ceiling() || of.share.interval.is_err() {
+    if of.share.interval.is_err() {
         return forms;
     }
-    let share = format!("{} of ceiling", whole_percent(of.share.value));
+    let baseline = match &of.source {
+        BaselineSource::Ceiling { .. } | BaselineSource::Rung { .. } => "ceiling",
+        BaselineSource::EarlierRuns { is_outside: true, .. } => "usual",
+        BaselineSource::EarlierRuns { .. }
+        | BaselineSource::Expectation
+        | BaselineSource::Reference(_) => return forms,
+    };
+    let share = format!("{} of {baseline}", whole_percent(of.share.value));
     forms.iter().map(|form| after_share(&share, form)).collect()
 }
 

@@ -318,21 +318,23 @@ pub struct FlagPart {
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct BaselinePart {
     /// Who says so.
-    #[cfg_attr(test, schemars(extend("enum" = ["expectation", "reference", "ceiling"])))]
+    #[cfg_attr(test, schemars(extend("enum" = ["expectation", "reference", "ceiling", "earlier-runs"])))]
     pub source: &'static str,
     /// The point that gives the ceiling.
     pub point: Option<String>,
     /// The name of the reference.
     pub reference: Option<String>,
-    /// The figure, in the metric's unit.
+    /// The number of earlier runs on this machine.
+    pub runs: Option<usize>,
+    /// The figure, in the metric's unit; of earlier runs their median.
     pub value: f64,
-    /// The worst value that is as expected: `value`, or the worst run of the reference.
+    /// The worst value that is as expected: `value`, or the worst run of the reference or of this machine.
     pub worst: f64,
     /// Lower end of the interval of `of_baseline`.
     pub low: Option<f64>,
     /// Upper end of the interval of `of_baseline`.
     pub high: Option<f64>,
-    /// Whether the whole interval is as good as expected, or worse; null for a ceiling.
+    /// Whether the whole interval is as good as expected, or worse; null for a ceiling and for earlier runs.
     #[cfg_attr(test, schemars(extend("enum" = ["reached", "below", "undecided", null])))]
     pub verdict: Option<&'static str>,
 }
@@ -579,7 +581,7 @@ fn flag(flag: &Flag) -> FlagPart {
 
 fn baseline(of: &ShareOfBaseline) -> BaselinePart {
     let (point, reference) = match &of.source {
-        BaselineSource::Expectation => (None, None),
+        BaselineSource::Expectation | BaselineSource::EarlierRuns { .. } => (None, None),
         BaselineSource::Reference(name) => (None, Some(name.clone())),
         BaselineSource::Ceiling { point, .. } | BaselineSource::Rung { point, .. } => {
             (Some(point.clone()), None)
@@ -587,6 +589,10 @@ fn baseline(of: &ShareOfBaseline) -> BaselinePart {
     };
     BaselinePart {
         source: of.source.word(),
+        runs: match &of.source {
+            BaselineSource::EarlierRuns { runs, .. } => Some(*runs),
+            _ => None,
+        },
         point,
         reference,
         value: of.value,

@@ -363,6 +363,11 @@ pub fn baseline_text(finding: &Finding) -> Option<String> {
         BaselineSource::Rung { name, .. } => {
             format!("{share} of this machine's ceiling ({value}, {name})")
         }
+        BaselineSource::EarlierRuns { runs, lowest, highest, .. } => {
+            let lowest = quantity(*lowest, &finding.unit);
+            let highest = quantity(*highest, &finding.unit);
+            format!("{share} of the usual {value} ({runs} earlier runs: {lowest} to {highest})")
+        }
     })
 }
 
