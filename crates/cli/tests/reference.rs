@@ -214,6 +214,19 @@ fn is_committed(page: &str, text: &str) {
     assert!(committed == text, "docs/{page} is stale: {mend}");
 }
 
+const HARDWARE: &str = "
+## Microarchitectures
+
+plumb reads the numbers of the processor in /proc/cpuinfo (in a guest, those that the hypervisor reports) and knows what these
+cores should take, in cycles per load, byte or instruction. A run that also measures the clock (`cpu.frequency`, which
+`--ceilings` adds) compares its results with them, unless you state a figure or a ceiling was measured. A result is as
+expected up to the second figure: other libraries, address translation and neighbours cost something. Hybrid processors
+are left out, because their number does not say which kind of core a CPU is.
+
+| core | figure | cycles | measured by | stated for |
+| --- | --- | --- | --- | --- |
+";
+
 const REFERENCES: &str = "\
 # References
 
@@ -337,7 +350,41 @@ fn the_references_are_those_of_the_code() {
             .unwrap();
         }
     }
+    text += &microarchitectures();
     is_committed("references.md", &text);
+}
+
+/// The figures of microarchitectures, a row each.
+fn microarchitectures() -> String {
+    let mut text = String::from(HARDWARE);
+    for known in plumb_reference::microarchitectures().unwrap() {
+        for figure in &known.figures {
+            let settings: String =
+                figure.settings.iter().map(|(name, value)| format!(" `{name}={value}`")).collect();
+            let sizes = figure.sizes.map_or_else(String::new, |(least, most)| {
+                let least = plumb_units::binary_size(least);
+                format!(" `size` {least} to {}", plumb_units::binary_size(most))
+            });
+            let date = match figure.date.as_str() {
+                "" => String::new(),
+                date => format!(", {date}"),
+            };
+            writeln!(
+                text,
+                "| {} | {} | {} to {} | `{}`{settings}{sizes} | {}: “{}” ({}{date}) |",
+                known.name,
+                figure.name,
+                figure.cycles,
+                figure.most,
+                figure.workload,
+                figure.measured_on,
+                cell(&figure.states),
+                cell(&figure.source),
+            )
+            .unwrap();
+        }
+    }
+    text
 }
 
 const DOCTOR: &str = "\

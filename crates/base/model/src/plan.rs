@@ -96,6 +96,9 @@ pub struct Expectation {
     /// The reference that it comes from; None if the user or a suite stated it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reference: Option<String>,
+    /// Whether `value` and `range` are cycles per unit of the metric's work: the run has to measure the clock, too.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub in_cycles: bool,
 }
 
 impl Expectation {

@@ -506,6 +506,23 @@ pub fn with_ceilings(
     Ok(all)
 }
 
+/// The points, and one that measures the clock, by which figures in cycles become times.
+///
+/// # Errors
+/// When the point is none, because of a fault in plumb.
+pub fn with_clock(
+    keeper: &mut Keeper,
+    mut points: Vec<PlannedPoint>,
+    all_threads: u64,
+) -> Result<Vec<PlannedPoint>> {
+    if points.iter().all(|planned| planned.point.workload != "cpu.frequency") {
+        let entry = catalogue::find(keeper, "cpu.frequency")?;
+        let clock = planned(&entry, &Settings::new(), all_threads)?;
+        points.push(PlannedPoint { is_ceiling: true, ..clock });
+    }
+    Ok(points)
+}
+
 /// The points that show the ceiling of this one: the same work with every other value of the parameter that its workload declares,
 /// and its rungs, if both ends are on this machine.
 fn ceilings_of(

@@ -182,6 +182,7 @@ pub fn expectations(reference: &Reference, points: &[PlannedPoint]) -> Vec<Expec
                     value: figure.value,
                     range: figure.range(),
                     reference: Some(reference.name.clone()),
+                    in_cycles: false,
                 });
             }
         }

@@ -5,10 +5,15 @@
 
 mod compare;
 mod file;
+mod hardware;
 mod population;
 mod shipped;
 
 pub use compare::{ComparedFigure, NotCompared, ReferenceComparison, compare};
 pub use file::{Reference, ReferenceError, ReferenceFigure, SCHEMA, is_reference_name};
+pub use hardware::{
+    CpuModels, HARDWARE_SCHEMA, HardwareFigure, Microarchitecture, microarchitecture,
+    microarchitectures,
+};
 pub use population::{MergeError, merge, of_runs};
 pub use shipped::{SHIPPED, shipped};

@@ -24,6 +24,7 @@ use crate::planning::dry_run::dry_run;
 use crate::planning::plan::{PlanRequest, plan};
 use crate::planning::points::NamedPoints;
 use crate::planning::{points, prepare, shell_syntax};
+use crate::reading::hardware;
 use crate::reading::output::pretty;
 use crate::reading::references;
 use crate::reading::runs;
@@ -133,6 +134,9 @@ fn run(args: &RunArgs, store: Option<&Path>, ui: &Ui) -> Result<Exit> {
     if args.ceilings {
         let has_far_end = args.goal.execution.to.is_some();
         named.points = points::with_ceilings(&mut setup.keeper, named.points, has_far_end, all)?;
+        if !has_far_end && !hardware::expectations(&named.points).is_empty() {
+            named.points = points::with_clock(&mut setup.keeper, named.points, all)?;
+        }
     }
     shell_syntax::warn_of_points(&named.points, ui);
     state_sampling(&mut named.points, args.stream.as_deref(), args.invocation_time.as_deref())?;
@@ -179,7 +183,7 @@ struct RunConditions {
     prepared: String,
 }
 
-/// What the results should be: by references of this kind of machine, by this machine's own file, by suites, by references that
+/// What the results should be: by its microarchitecture, by references of this kind of machine, by this machine's own file, by suites, by references that
 /// are named, and as typed. Later ones win.
 fn all_expectations(
     named: &NamedPoints,
@@ -189,6 +193,7 @@ fn all_expectations(
 ) -> Result<Vec<Expectation>> {
     let mut all = Vec::new();
     if !conditions.has_far_end && !conditions.has_load {
+        all.extend(hardware::expectations(&named.points));
         let (of_kind, broken) =
             references::expectations_of_this_kind(&named.points, &conditions.prepared);
         references::warn_of(&broken, ui);

@@ -3,7 +3,7 @@
 
 use plumb_model::{Better, Description, Expectation, RunRecord};
 
-use crate::estimate::Ends;
+use crate::estimate::{Ends, Estimate};
 use crate::facts::point_facts;
 use crate::one_run::finding::{
     BaselineSource, ExpectationVerdict, Finding, NoBaseline, ShareOfBaseline,
@@ -22,12 +22,16 @@ fn ceiling_parameter(description: &Description) -> Option<&str> {
     description.ceiling.as_deref().or_else(|| before().map(|(_, parameter)| *parameter))
 }
 
+/// The workload and the metric that measure the clock.
+const CLOCK: (&str, &str) = ("cpu.frequency", "frequency");
+
 /// Without an interval of this machine, a result is judged only if the machine's speed would have to change by this factor to
 /// reverse the verdict. This is a judgement, not a simulated level: on a busy guest, cpu.sieve fell from 446 to 200 ops/s
 /// within an hour (2026-11-29).
 const OTHER_TIMES: f64 = 3.0;
 
-/// Says of every result what it is of what it should be; an expectation goes before a ceiling.
+/// Says of every result what it is of what it should be; an expectation goes before a ceiling, and that before a figure of the
+/// microarchitecture.
 pub(crate) fn judge(results: &mut [Finding], record: &RunRecord) {
     let ceilings: Vec<Result<ShareOfBaseline, NoBaseline>> = results
         .iter()
@@ -42,20 +46,42 @@ pub(crate) fn judge(results: &mut [Finding], record: &RunRecord) {
             None => Err(NoBaseline::Unknown),
         })
         .collect();
-    for (finding, ceiling) in results.iter_mut().zip(ceilings) {
-        let expected = record.plan.points.get(finding.point.index).and_then(|planned| {
-            let all = record.plan.expectations.iter();
-            all.rev().find(|expectation| {
-                // Who expects something of a workload does not mean points that nobody asked for.
-                let is_meant = !planned.is_ceiling || expectation.of != planned.point.workload;
-                is_meant && expectation.is_of(&planned.point, &finding.metric, finding.primary)
-            })
-        });
-        finding.of_baseline = match expected {
+    let clocks: Vec<Option<Estimate>> =
+        results.iter().map(|finding| clock(finding, results)).collect();
+    for ((finding, ceiling), clock) in results.iter_mut().zip(ceilings).zip(clocks) {
+        finding.of_baseline = match stated(finding, record, false) {
             Some(expected) => of_expectation(finding, expected).ok_or(NoBaseline::NotPositive),
-            None => ceiling,
+            None => ceiling.or_else(|why| match stated(finding, record, true) {
+                Some(expected) => of_cycles(finding, expected, clock.as_ref()),
+                None => Err(why),
+            }),
         };
     }
+}
+
+/// The last figure that is stated for a result: in the metric's unit, or in cycles.
+fn stated<'r>(
+    finding: &Finding,
+    record: &'r RunRecord,
+    in_cycles: bool,
+) -> Option<&'r Expectation> {
+    let planned = record.plan.points.get(finding.point.index)?;
+    let mut all = record.plan.expectations.iter().rev();
+    all.find(|expectation| {
+        // Who expects something of a workload does not mean points that nobody asked for.
+        let is_meant = !planned.is_ceiling || expectation.of != planned.point.workload;
+        is_meant
+            && expectation.in_cycles == in_cycles
+            && expectation.is_of(&planned.point, &finding.metric, finding.primary)
+    })
+}
+
+/// The clock rate that the same run measured where this result was measured.
+fn clock(finding: &Finding, all: &[Finding]) -> Option<Estimate> {
+    let clock = all.iter().find(|other| {
+        other.target == finding.target && other.point.workload == CLOCK.0 && other.metric == CLOCK.1
+    });
+    clock.map(Finding::shown)
 }
 
 /// Of two ceilings the one that the result is nearer to: the machine gives no more than either. Without any, a reason that says
@@ -85,6 +111,52 @@ fn without_result(why: NoBaseline, finding: &Finding, record: &RunRecord) -> NoB
         index != finding.point.index && point_facts(index, planned).without(&[parameter]) == own
     });
     if is_tried { NoBaseline::NoResult(what.clone()) } else { why }
+}
+
+/// A result next to a figure in cycles, at the clock that the same run measured. The interval of the share contains the
+/// uncertainty of the clock.
+///
+/// # Errors
+/// When the clock was not measured, or a figure is not positive.
+fn of_cycles(
+    finding: &Finding,
+    expected: &Expectation,
+    clock: Option<&Estimate>,
+) -> Result<ShareOfBaseline, NoBaseline> {
+    let clock = clock.ok_or_else(|| NoBaseline::NotMeasured(CLOCK.0.to_owned()))?;
+    let most = expected.range.map_or(expected.value, |(_, most)| most);
+    let baseline = at_clock(expected.value, clock, finding.better);
+    let share = share_of(&over_levels(finding), &baseline, finding.better)
+        .ok_or(NoBaseline::NotPositive)?;
+    let verdict = match &share.interval {
+        Ok(ends) => verdict(*ends, expected.value / most),
+        Err(_) => ExpectationVerdict::Undecided,
+    };
+    Ok(ShareOfBaseline {
+        value: baseline.value,
+        worst: at_clock(most, clock, finding.better).value,
+        share,
+        verdict: Some(verdict),
+        source: BaselineSource::Hardware {
+            core: expected.reference.clone().unwrap_or_default(),
+            cycles: expected.value,
+            clock_hz: clock.value,
+        },
+    })
+}
+
+/// What so many cycles per unit of work are at this clock, in the unit of a metric with this direction.
+fn at_clock(cycles: f64, clock: &Estimate, better: Better) -> Estimate {
+    let at = |hertz: f64| match better {
+        Better::Lower => cycles / hertz,
+        Better::Higher | Better::Neither => hertz / cycles,
+    };
+    let interval = clock.interval.clone().map(|ends| {
+        let one = at(ends.low);
+        let other = at(ends.high);
+        Ends { low: one.min(other), high: one.max(other) }
+    });
+    Estimate { value: at(clock.value), interval }
 }
 
 /// A result next to what was stated for it. Its interval is the one that is shown: a few quiet seconds do not prove that this

@@ -292,9 +292,18 @@ pub enum BaselineSource {
         /// What it is, with the number by which it is multiplied: `2 × one thread`.
         name: String,
     },
+    /// The microarchitecture, at the clock that the same run measured.
+    Hardware {
+        /// The name of its core: `Zen 3`.
+        core: String,
+        /// Cycles per unit of work.
+        cycles: f64,
+        /// The measured clock, in Hz.
+        clock_hz: f64,
+    },
     /// Earlier runs of the same series on this machine, of which the value is the median.
     EarlierRuns {
-        /// Their number.
+        /// How many there are, at least six.
         runs: usize,
         /// The lowest of them, in the metric's unit.
         lowest: f64,
@@ -313,6 +322,7 @@ impl BaselineSource {
             Self::Expectation => "expectation",
             Self::Reference(_) => "reference",
             Self::Ceiling { .. } | Self::Rung { .. } => "ceiling",
+            Self::Hardware { .. } => "hardware",
             Self::EarlierRuns { .. } => "earlier-runs",
         }
     }

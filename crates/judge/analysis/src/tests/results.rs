@@ -141,6 +141,7 @@ fn with_expectation(relative: f64, range: Option<(f64, f64)>) -> crate::ShareOfB
         value: relative * result,
         range: range.map(|(low, high)| (low * result, high * result)),
         reference: range.map(|_| "ours".to_owned()),
+        in_cycles: false,
     });
     only(&record).of_baseline.unwrap()
 }
@@ -221,4 +222,40 @@ fn a_rung_without_a_result_is_named() {
     let mut record = Builder::new(None).measured(&alone).build();
     record.plan.points[0].description.rungs = vec![one_thread(alone.id, alone.metric)];
     assert_eq!(only(&record).of_baseline, Err(NoBaseline::NotMeasured("one thread".into())));
+}
+
+/// A latency next to four cycles, of which five are as expected, at a clock of 3.2 GHz if that was measured.
+fn latency_in_cycles(seconds: f64, has_clock: bool) -> crate::Finding {
+    let latency =
+        Spec { id: "memory.latency", metric: "latency", unit: "s", value: seconds, ..COPY };
+    let clock = Spec { id: "cpu.frequency", metric: "frequency", unit: "Hz", value: 3.2e9, ..COPY };
+    let builder = Builder::new(None).measured(&latency);
+    let mut record = match has_clock {
+        true => builder.measured(&clock).build(),
+        false => builder.build(),
+    };
+    record.plan.expectations.push(plumb_model::Expectation {
+        of: record.plan.points[0].point.series("latency"),
+        value: 4.0,
+        range: Some((4.0, 5.0)),
+        reference: Some("Zen 3".to_owned()),
+        in_cycles: true,
+    });
+    summarise(&record).results.remove(0)
+}
+
+#[test]
+fn cycles_of_a_microarchitecture_are_times_at_the_measured_clock() {
+    use crate::{BaselineSource, NoBaseline};
+    let found = latency_in_cycles(2.5e-9, true).of_baseline.unwrap();
+    assert!((found.value / 1.25e-9 - 1.0).abs() < 0.02, "{found:?}");
+    assert!((found.worst / found.value - 1.25).abs() < 1e-9, "{found:?}");
+    assert!((found.share.value - 0.5).abs() < 0.02, "{found:?}");
+    let BaselineSource::Hardware { core, cycles, clock_hz } = &found.source else {
+        panic!("{found:?}")
+    };
+    assert_eq!((core.as_str(), *cycles), ("Zen 3", 4.0));
+    assert!((clock_hz / 3.2e9 - 1.0).abs() < 0.02);
+    let without = latency_in_cycles(2.5e-9, false).of_baseline;
+    assert_eq!(without, Err(NoBaseline::NotMeasured("cpu.frequency".into())));
 }

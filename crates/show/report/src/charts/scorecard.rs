@@ -84,6 +84,7 @@ pub(super) fn of_baseline(view: &View) -> Option<Chart> {
             BaselineSource::Expectation => "relative to an expectation",
             BaselineSource::Reference(_) => "relative to a reference",
             BaselineSource::Ceiling { .. } | BaselineSource::Rung { .. } => "relative to a ceiling",
+            BaselineSource::Hardware { .. } => "relative to the microarchitecture",
             BaselineSource::EarlierRuns { .. } => "relative to earlier runs",
         };
         let group = draft.group(source, Tone::Plain);

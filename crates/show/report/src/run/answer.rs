@@ -95,6 +95,7 @@ pub fn ceiling_answer(view: &View) -> Option<String> {
         let measured = match &of.source {
             BaselineSource::Expectation
             | BaselineSource::Reference(_)
+            | BaselineSource::Hardware { .. }
             | BaselineSource::EarlierRuns { .. } => return None,
             BaselineSource::Ceiling { setting, .. } => format!("measured with {setting}"),
             BaselineSource::Rung { name, .. } => format!("of {name}"),

@@ -234,6 +234,7 @@ fn after_share_of_baseline(row: &ResultRow, forms: Vec<String>) -> Vec<String> {
         BaselineSource::EarlierRuns { is_outside: true, .. } => "usual",
         BaselineSource::EarlierRuns { .. }
         | BaselineSource::Expectation
+        | BaselineSource::Hardware { .. }
         | BaselineSource::Reference(_) => return forms,
     };
     let share = format!("{} of {baseline}", whole_percent(of.share.value));

@@ -6,7 +6,7 @@ use plumb_analysis::{
 };
 use plumb_model::{Better, FlagKind};
 use plumb_text::counted;
-use plumb_units::{Figure, percent, percent_figure, quantity};
+use plumb_units::{Figure, percent, percent_figure, plain, quantity};
 
 use crate::comparison::{other_build, pairs_text, settling, side_effects, verdict};
 use crate::figure::figure;
@@ -362,6 +362,14 @@ pub fn baseline_text(finding: &Finding) -> Option<String> {
         }
         BaselineSource::Rung { name, .. } => {
             format!("{share} of this machine's ceiling ({value}, {name})")
+        }
+        BaselineSource::Hardware { core, cycles, clock_hz } => {
+            let worst = quantity(of.worst, &finding.unit);
+            let clock = quantity(*clock_hz, "Hz");
+            format!(
+                "{share} of {value} ({core}: {} cycles at {clock}; as expected up to {worst})",
+                plain(*cycles)
+            )
         }
         BaselineSource::EarlierRuns { runs, lowest, highest, .. } => {
             let lowest = quantity(*lowest, &finding.unit);

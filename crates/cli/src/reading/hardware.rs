@@ -1,0 +1,115 @@
+//! What the results should be by the microarchitecture of this machine.
+
+use plumb_machine::Root;
+use plumb_model::{Expectation, PlannedPoint, Point, Settings};
+use plumb_reference::{HardwareFigure, Microarchitecture, microarchitecture};
+
+/// Figures in cycles for every point of a run that measures one; nothing if no table has this processor. A result is compared
+/// with them if the run also measures the clock (`cpu.frequency`).
+pub fn expectations(points: &[PlannedPoint]) -> Vec<Expectation> {
+    let cpuinfo = Root::from_environment().text("/proc/cpuinfo").unwrap_or_default();
+    let Some(known) = microarchitecture(&cpuinfo) else { return Vec::new() };
+    of_microarchitecture(&known, is_guest(&cpuinfo), points)
+}
+
+/// Whether a hypervisor says what processor this is.
+fn is_guest(cpuinfo: &str) -> bool {
+    let mut flags = cpuinfo.lines().filter(|line| line.starts_with("flags"));
+    flags.next().is_some_and(|line| line.split_whitespace().any(|flag| flag == "hypervisor"))
+}
+
+fn of_microarchitecture(
+    known: &Microarchitecture,
+    is_guest: bool,
+    points: &[PlannedPoint],
+) -> Vec<Expectation> {
+    let name = match is_guest {
+        true => format!("{}, says the hypervisor", known.name),
+        false => known.name.clone(),
+    };
+    let mut all = Vec::new();
+    for figure in &known.figures {
+        let of_workload = points.iter().filter(|planned| {
+            planned.point.workload == figure.workload
+                && planned.point.conditions.is_empty()
+                && planned.far_end.is_none()
+        });
+        for planned in of_workload {
+            let Some(wanted) = settings(figure, planned) else { continue };
+            let has_metric = planned.description.metric(&figure.metric).is_some();
+            if has_metric && figure.is_of(&wanted, &planned.point.settings) {
+                all.push(Expectation {
+                    of: planned.point.series(&figure.metric),
+                    value: figure.cycles,
+                    range: Some((figure.cycles, figure.most)),
+                    reference: Some(name.clone()),
+                    in_cycles: true,
+                });
+            }
+        }
+    }
+    all
+}
+
+/// The settings of a figure as points have them; None if the workload does not have them.
+fn settings(figure: &HardwareFigure, planned: &PlannedPoint) -> Option<Settings> {
+    let point = Point::new(&planned.description, &figure.settings, 1).ok()?;
+    let names = figure.settings.keys();
+    names.map(|name| Some((name.clone(), point.settings.get(name)?.clone()))).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use plumb_model::{PlannedPoint, Point, Program, Settings, Value};
+    use plumb_reference::{microarchitecture, microarchitectures};
+
+    use super::{is_guest, of_microarchitecture};
+
+    fn planned(workload: &str, settings: &[(&str, &str)]) -> PlannedPoint {
+        let description = plumb_workloads::find(workload).unwrap().describe();
+        let typed: Settings = settings
+            .iter()
+            .map(|(name, word)| ((*name).to_owned(), Value::Text((*word).to_owned())))
+            .collect();
+        let point = Point::new(&description, &typed, 2).unwrap();
+        PlannedPoint::new(point, description, Program { argv: Vec::new() })
+    }
+
+    const GUEST: &str =
+        "vendor_id : AuthenticAMD\ncpu family : 25\nmodel : 1\nflags : fpu hypervisor aes\n";
+
+    #[test]
+    fn sizes_within_a_cache_are_expected_in_cycles() {
+        let known = microarchitecture(GUEST).unwrap();
+        let of = |workload: &str, settings: &[(&str, &str)]| {
+            of_microarchitecture(&known, is_guest(GUEST), &[planned(workload, settings)])
+        };
+        let first = of("memory.latency", &[("size", "16KiB")]);
+        assert_eq!(first.len(), 1, "{first:?}");
+        assert!(first[0].in_cycles);
+        assert_eq!((first[0].value, first[0].range), (4.0, Some((4.0, 5.0))));
+        assert_eq!(first[0].of, "memory.latency:size=16KiB/latency");
+        assert_eq!(first[0].reference.as_deref(), Some("Zen 3, says the hypervisor"));
+        assert_eq!(of("memory.latency", &[("size", "128KiB")])[0].value, 12.0);
+        // Between the caches, and beyond them, no table has a figure.
+        assert!(of("memory.latency", &[("size", "32KiB")]).is_empty());
+        assert!(of("memory.latency", &[]).is_empty());
+        assert_eq!(of("crypto.aead", &[])[0].value, 0.383);
+        assert!(of("crypto.aead", &[("bytes", "1KiB")]).is_empty());
+    }
+
+    /// Every figure names a workload, a metric and settings that exist.
+    #[test]
+    fn figures_are_of_workloads_that_exist() {
+        for known in microarchitectures().unwrap() {
+            for figure in &known.figures {
+                let of = format!("{}: {}", known.name, figure.name);
+                let workload = plumb_workloads::find(&figure.workload);
+                let description = workload.unwrap_or_else(|| panic!("{of}")).describe();
+                assert!(description.metric(&figure.metric).is_some(), "{of}");
+                Point::new(&description, &figure.settings, 1)
+                    .unwrap_or_else(|error| panic!("{of}: {error}"));
+            }
+        }
+    }
+}
