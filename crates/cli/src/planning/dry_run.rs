@@ -140,9 +140,9 @@ impl DryRun {
         let points = counted(self.points.len(), "point", "points");
         let ceilings = match self.points.iter().filter(|point| point.is_ceiling).count() {
             0 => String::new(),
-            count => format!(", {count} of them ceilings"),
+            count => format!("; {count} of them are ceilings"),
         };
-        let mut lines = vec![format!("{points}{ceilings}, each {goal}; {most}")];
+        let mut lines = vec![format!("{points}, each {goal}; {most}{ceilings}")];
         if let (Some(suite), Some(seconds)) = (self.suites.first(), self.planned_s) {
             let sum = plumb_units::length(seconds);
             lines.push(format!("on a quiet machine, the points of {suite} should take {sum}"));

@@ -2,7 +2,7 @@
 
 use std::cmp::Ordering;
 
-use plumb_analysis::{Comparison, ExpectationVerdict, ShareOfBaseline, SinceLast};
+use plumb_analysis::{BaselineSource, Comparison, ExpectationVerdict, ShareOfBaseline, SinceLast};
 use plumb_model::{Goal, RunStatus, Verdict};
 use plumb_report::comparison::{levels_text, proof_answer};
 use plumb_report::figure;
@@ -84,7 +84,12 @@ fn expected(view: &View) -> Html {
 
 /// The lowest share of a ceiling: most results lie far below one, and that is no news.
 fn ceilings(view: &View) -> Html {
-    listed(&with_share(view, |of| of.verdict.is_none() && of.share.interval.is_ok()), 1)
+    let is_below_ceiling = |of: &ShareOfBaseline| {
+        let is_ceiling =
+            matches!(of.source, BaselineSource::Ceiling { .. } | BaselineSource::Rung { .. });
+        is_ceiling && of.share.interval.is_ok()
+    };
+    listed(&with_share(view, is_below_ceiling), 1)
 }
 
 /// The first metrics whose baseline is wanted, the lowest share first.

@@ -1,6 +1,6 @@
 //! The table of a run's results, and the cells that the page of a workload shows too.
 
-use plumb_analysis::CONFIDENCE;
+use plumb_analysis::{BaselineSource, CONFIDENCE};
 use plumb_model::FlagKind;
 use plumb_report::run::{ResultRow, View, without_baseline};
 use plumb_text::sparkline::histogram;
@@ -24,7 +24,7 @@ pub(crate) fn results(view: &View) -> Html {
     if view.rows.is_empty() {
         return out.and(paragraph("Nothing was measured."));
     }
-    let expected = view.rows.iter().any(|row| row.finding.of_baseline.is_ok());
+    let expected = view.rows.iter().any(has_baseline);
     let mut table = DataTable::new(titles(expected, view.finding.since_last.found().is_some()));
     for family in &view.families {
         table.group(&format!("family-{}", family.name), &family.name);
@@ -41,8 +41,8 @@ pub(crate) fn results(view: &View) -> Html {
 }
 
 fn legend() -> Html {
-    let note = ": relative half-width of the interval, which describes this machine over ten minutes if \
-                the session is long enough; stopping rules use the session's interval. ";
+    let note = ": relative half-width of the interval (of this machine over ten minutes if the session is long \
+                enough). ";
     Html::text("±").and(note).and("n: ").and(term("invocations", "invocation")).and(" × ").and(term("samples", "sample"))
         .and(" per invocation. CPU: user and system time over wall time. Spread: a histogram from the 1st to the 99th percentile. Every figure is a median.")
 }
@@ -139,7 +139,19 @@ fn cpu(row: &ResultRow) -> Tag {
     row.cpu_share().map_or_else(nothing, |share| number(share, "", &whole_percent(share)))
 }
 
+/// Whether a row has a baseline that the page shows: that of earlier runs only if the result is outside their range, because
+/// most rows of most runs are inside.
+fn has_baseline(row: &ResultRow) -> bool {
+    match &row.finding.of_baseline {
+        Ok(of) => !matches!(of.source, BaselineSource::EarlierRuns { is_outside: false, .. }),
+        Err(_) => false,
+    }
+}
+
 fn of_baseline(row: &ResultRow) -> Tag {
+    if row.finding.of_baseline.is_ok() && !has_baseline(row) {
+        return nothing();
+    }
     let Some(text) = plumb_report::run::baseline_text(row.finding) else { return nothing() };
     let cell = cell(breakable(&text));
     match &row.finding.of_baseline {

@@ -60,10 +60,12 @@ fn family_medians(family: &str, metric: &str, rows: &[&ResultRow]) -> Option<Cha
 
 /// Results as shares of what they should be.
 pub(super) fn of_baseline(view: &View) -> Option<Chart> {
+    // The overview shows changes since earlier runs.
     let rows: Vec<_> = view
         .rows
         .iter()
         .filter_map(|row| Some((row, row.finding.of_baseline.as_ref().ok()?)))
+        .filter(|(_, of)| !matches!(of.source, BaselineSource::EarlierRuns { .. }))
         .collect();
     let names =
         rows.iter().map(|(row, _)| format!("{} {}", name(row), row.finding.metric)).collect();

@@ -6,7 +6,7 @@ use plumb_analysis::{
 };
 use plumb_model::{Better, FlagKind};
 use plumb_text::counted;
-use plumb_units::{Figure, percent, percent_figure, plain, quantity};
+use plumb_units::{Figure, percent, percent_figure, plain, quantity, whole_percent};
 
 use crate::comparison::{other_build, pairs_text, settling, side_effects, verdict};
 use crate::figure::figure;
@@ -372,9 +372,10 @@ pub fn baseline_text(finding: &Finding) -> Option<String> {
             )
         }
         BaselineSource::EarlierRuns { runs, lowest, highest, .. } => {
-            let lowest = quantity(*lowest, &finding.unit);
-            let highest = quantity(*highest, &finding.unit);
-            format!("{share} of the usual {value} ({runs} earlier runs: {lowest} to {highest})")
+            let range = Figure::new(of.value, Ok((*lowest, *highest)), &finding.unit).brackets();
+            // Without the interval, which is that of the result.
+            let share = whole_percent(of.share.value);
+            format!("{share} of the usual {value} ({runs} runs within {range})")
         }
     })
 }
@@ -405,7 +406,11 @@ pub fn no_baseline_text(why: &NoBaseline) -> String {
 #[must_use]
 pub fn without_baseline(view: &View) -> Vec<(String, Vec<String>)> {
     let primary: Vec<&ResultRow> = view.rows.iter().filter(|row| row.finding.primary).collect();
-    if primary.iter().all(|row| row.finding.of_baseline.is_err()) {
+    let has_baseline = primary.iter().any(|row| match &row.finding.of_baseline {
+        Ok(of) => !matches!(of.source, BaselineSource::EarlierRuns { .. }),
+        Err(_) => false,
+    });
+    if !has_baseline {
         return Vec::new();
     }
     let mut reasons: Vec<(String, Vec<String>)> = Vec::new();
