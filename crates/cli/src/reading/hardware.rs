@@ -33,6 +33,8 @@ fn of_microarchitecture(
             planned.point.workload == figure.workload
                 && planned.point.conditions.is_empty()
                 && planned.far_end.is_none()
+                // Nobody asked whether a ceiling is as fast as it should be.
+                && !planned.is_ceiling
         });
         for planned in of_workload {
             let Some(wanted) = settings(figure, planned) else { continue };
@@ -51,11 +53,9 @@ fn of_microarchitecture(
     all
 }
 
-/// The settings of a figure as points have them; None if the workload does not have them.
+/// All settings of the point that a figure names; None if the workload does not have them.
 fn settings(figure: &HardwareFigure, planned: &PlannedPoint) -> Option<Settings> {
-    let point = Point::new(&planned.description, &figure.settings, 1).ok()?;
-    let names = figure.settings.keys();
-    names.map(|name| Some((name.clone(), point.settings.get(name)?.clone()))).collect()
+    Some(Point::new(&planned.description, &figure.settings, 1).ok()?.settings)
 }
 
 #[cfg(test)]
@@ -96,6 +96,15 @@ mod tests {
         assert!(of("memory.latency", &[]).is_empty());
         assert_eq!(of("crypto.aead", &[])[0].value, 0.383);
         assert!(of("crypto.aead", &[("bytes", "1KiB")]).is_empty());
+        // Other work, or another library.
+        let others =
+            [("aad", "64KiB"), ("direction", "open"), ("provider", "rustcrypto"), ("threads", "2")];
+        for other in others {
+            assert!(of("crypto.aead", &[other]).is_empty(), "{other:?}");
+        }
+        assert_eq!(of("crypto.aead", &[("placement", "same-cpu")]).len(), 1);
+        let ceiling = PlannedPoint { is_ceiling: true, ..planned("crypto.aead", &[]) };
+        assert!(of_microarchitecture(&known, true, &[ceiling]).is_empty());
     }
 
     /// Every figure names a workload, a metric and settings that exist.

@@ -52,7 +52,9 @@ pub(crate) fn judge(results: &mut [Finding], record: &RunRecord) {
         finding.of_baseline = match stated(finding, record, false) {
             Some(expected) => of_expectation(finding, expected).ok_or(NoBaseline::NotPositive),
             None => ceiling.or_else(|why| match stated(finding, record, true) {
-                Some(expected) => of_cycles(finding, expected, clock.as_ref()),
+                // A reason that says more than that nothing is known stays, if the clock is missing.
+                Some(expected) => of_cycles(finding, expected, clock.as_ref())
+                    .map_err(|missing| if why == NoBaseline::Unknown { missing } else { why }),
                 None => Err(why),
             }),
         };
