@@ -5,10 +5,16 @@ use std::path::Path;
 
 fn main() {
     println!("cargo:rerun-if-changed=no-unwinding.ld");
-    // Tests are built to unwind, and need the tables.
+    // Debug builds unwind in tests, and need the tables.
     let is_release = env::var("PROFILE").is_ok_and(|profile| profile == "release");
-    let folder = env::var("CARGO_MANIFEST_DIR").unwrap_or_default();
-    if is_release {
+    // Another linker may not know the script, which saves room and nothing else.
+    let flags = env::var("CARGO_ENCODED_RUSTFLAGS").unwrap_or_default();
+    let has_own_linker = env::var_os("RUSTC_LINKER").is_some()
+        || flags.contains("linker")
+        || flags.contains("link-arg")
+        || flags.contains("fuse-ld");
+    if is_release && !has_own_linker {
+        let folder = env::var("CARGO_MANIFEST_DIR").unwrap_or_default();
         let script = Path::new(&folder).join("no-unwinding.ld");
         println!("cargo:rustc-link-arg-bin=plumb=-Wl,-T,{}", script.display());
     }

@@ -41,14 +41,11 @@ impl PossibleBottleneck {
     /// part there.
     #[must_use]
     pub fn settings_for(&self, own: &Settings, is_far: bool) -> Option<Settings> {
-        let is_given = |(name, word): (&String, &String)| {
-            own.get(name).is_some_and(|value| value.to_string() == *word)
-        };
         let applies = !(self.also_far && is_far);
-        if applies && self.unless.iter().any(is_given) {
+        if applies && self.unless.iter().any(|(name, word)| has_value(own, name, word)) {
             return None;
         }
-        if !self.only.iter().all(is_given) {
+        if !self.only.iter().all(|(name, word)| has_value(own, name, word)) {
             return None;
         }
         filled_in(&self.settings, own)
@@ -59,6 +56,11 @@ impl PossibleBottleneck {
         let set = self.settings.values().filter_map(|word| word.strip_prefix('$'));
         set.chain(self.unless.keys().chain(self.only.keys()).map(String::as_str))
     }
+}
+
+/// Whether a parameter has this value, as people type it.
+pub(crate) fn has_value(settings: &Settings, name: &str, word: &str) -> bool {
+    settings.get(name).is_some_and(|value| value.to_string() == word)
 }
 
 /// Settings whose `$NAME` stand for the value of the parameter NAME of a point with these settings; None if it has no such

@@ -4,11 +4,11 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use crate::bottleneck::filled_in;
+use crate::bottleneck::{filled_in, has_value};
 use crate::value::Settings;
 
-/// Work that is part of a workload's work, measured by another workload or by another point of the same one. The machine
-/// cannot do the whole faster than the part, so the part's result is a ceiling. `--ceilings` measures it in the same run.
+/// Work that is part of a workload's work, measured by another workload or by another point of the same one. The whole can
+/// hardly be faster than the part, so the part's result is a ceiling. `--ceilings` measures it in the same run.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Rung {
     /// What it is: `one thread`, `the cipher without ssh`.
@@ -33,10 +33,7 @@ impl Rung {
     /// How its workload is set for a point of the workload `id` with these settings; None if it is no ceiling there.
     #[must_use]
     pub fn settings_for(&self, id: &str, own: &Settings) -> Option<Settings> {
-        let is_given = |(name, word): (&String, &String)| {
-            own.get(name).is_some_and(|value| value.to_string() == *word)
-        };
-        if !self.only.iter().all(is_given) {
+        if !self.only.iter().all(|(name, word)| has_value(own, name, word)) {
             return None;
         }
         let mut settings = if self.workload == id { own.clone() } else { Settings::new() };

@@ -126,6 +126,8 @@ pub struct RunOfSeries {
     pub labels: BTreeMap<String, String>,
     /// What ran next to all of its points on purpose.
     pub companions: Vec<RunCompanion>,
+    /// How the machine was prepared for all of its points, in words: `nothing`, or the settings.
+    pub prepared: String,
     /// Every version of the components that did the work, in any of its invocations.
     pub versions: BTreeMap<String, BTreeSet<String>>,
     /// Number of planned points.
@@ -150,6 +152,7 @@ impl Default for RunOfSeries {
             suite: None,
             labels: BTreeMap::new(),
             companions: Vec::new(),
+            prepared: "nothing".to_owned(),
             versions: BTreeMap::new(),
             points: 0,
             status: RunStatus::Complete,

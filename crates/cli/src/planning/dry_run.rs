@@ -49,7 +49,7 @@ pub struct DryPoint {
     /// When it is done, if it has rules of its own; else null.
     #[cfg_attr(test, schemars(with = "Option<serde_json::Value>"))]
     pub rules: Option<StoppingRules>,
-    /// Whether it would be measured only to show the ceiling of other points.
+    /// Whether it would be measured only for comparison with other points.
     pub is_ceiling: bool,
 }
 
@@ -122,7 +122,7 @@ impl DryRun {
                 line.push_str(&format!("  ({})", rules_text(own)));
             }
             if point.is_ceiling {
-                line.push_str("  (ceiling)");
+                line.push_str("  (for comparison)");
             }
             lines.push(line);
         }
@@ -140,7 +140,7 @@ impl DryRun {
         let points = counted(self.points.len(), "point", "points");
         let ceilings = match self.points.iter().filter(|point| point.is_ceiling).count() {
             0 => String::new(),
-            count => format!("; {count} of them are ceilings"),
+            count => format!("; {count} of them for comparison"),
         };
         let mut lines = vec![format!("{points}, each {goal}; {most}{ceilings}")];
         if let (Some(suite), Some(seconds)) = (self.suites.first(), self.planned_s) {

@@ -483,6 +483,11 @@ pub fn with_ceilings(
     let mut all = Vec::new();
     for planned in points {
         let mut twins = vec![planned.clone()];
+        // Nobody asked for the ceiling of a ceiling, which a suite may have named.
+        if planned.is_ceiling {
+            all.append(&mut twins);
+            continue;
+        }
         twins.append(&mut ceilings_of(keeper, &planned, has_far_end, all_threads)?);
         for possible in &planned.description.bottlenecks {
             let settings = possible.settings_for(&planned.point.settings, has_far_end);
@@ -515,12 +520,18 @@ pub fn with_clock(
     mut points: Vec<PlannedPoint>,
     all_threads: u64,
 ) -> Result<Vec<PlannedPoint>> {
-    if points.iter().all(|planned| planned.point.workload != "cpu.frequency") {
+    if !points.iter().any(measures_clock) {
         let entry = catalogue::find(keeper, "cpu.frequency")?;
         let clock = planned(&entry, &Settings::new(), all_threads)?;
         points.push(PlannedPoint { is_ceiling: true, ..clock });
     }
+    few_enough(points.len())?;
     Ok(points)
+}
+
+/// Whether a point measures the clock under the usual conditions.
+fn measures_clock(planned: &PlannedPoint) -> bool {
+    planned.point.workload == "cpu.frequency" && planned.point.conditions.is_empty()
 }
 
 /// The points that show the ceiling of this one: the same work with every other value of the parameter that its workload declares,
@@ -543,11 +554,13 @@ fn ceilings_of(
             ceilings.push(PlannedPoint { point, is_ceiling: true, ..planned.clone() });
         }
     }
-    let rungs = planned.description.rungs.iter().filter(|_| !has_far_end);
-    for rung in rungs {
+    // A part is measured on this machine, so it says nothing of a path to another one.
+    let is_far = has_far_end && planned.description.can_be(Role::Server);
+    for rung in planned.description.rungs.iter().filter(|_| !is_far) {
         let settings = rung.settings_for(&planned.point.workload, &planned.point.settings);
         let Some(settings) = settings else { continue };
-        let entry = catalogue::find(keeper, &rung.workload)?;
+        // The workload of a plug-in may be missing on this machine: then there is no comparison.
+        let Ok(entry) = catalogue::find(keeper, &rung.workload) else { continue };
         let part = self::planned(&entry, &settings, all_threads)?;
         let point = part.point.clone().under(&planned.point.conditions);
         // One thread is not part of one thread.

@@ -24,7 +24,7 @@ fn of_microarchitecture(
     points: &[PlannedPoint],
 ) -> Vec<Expectation> {
     let name = match is_guest {
-        true => format!("{}, says the hypervisor", known.name),
+        true => format!("{} as reported by the hypervisor", known.name),
         false => known.name.clone(),
     };
     let mut all = Vec::new();
@@ -60,7 +60,7 @@ fn settings(figure: &HardwareFigure, planned: &PlannedPoint) -> Option<Settings>
 
 #[cfg(test)]
 mod tests {
-    use plumb_model::{PlannedPoint, Point, Program, Settings, Value};
+    use plumb_model::{Expectation, PlannedPoint, Point, Program, Settings, Value};
     use plumb_reference::{microarchitecture, microarchitectures};
 
     use super::{is_guest, of_microarchitecture};
@@ -78,18 +78,21 @@ mod tests {
     const GUEST: &str =
         "vendor_id : AuthenticAMD\ncpu family : 25\nmodel : 1\nflags : fpu hypervisor aes\n";
 
+    /// What a point should reach on a guest of this kind.
+    fn of(workload: &str, settings: &[(&str, &str)]) -> Vec<Expectation> {
+        let known = microarchitecture(GUEST).unwrap();
+        of_microarchitecture(&known, is_guest(GUEST), &[planned(workload, settings)])
+    }
+
     #[test]
     fn sizes_within_a_cache_are_expected_in_cycles() {
         let known = microarchitecture(GUEST).unwrap();
-        let of = |workload: &str, settings: &[(&str, &str)]| {
-            of_microarchitecture(&known, is_guest(GUEST), &[planned(workload, settings)])
-        };
         let first = of("memory.latency", &[("size", "16KiB")]);
         assert_eq!(first.len(), 1, "{first:?}");
         assert!(first[0].in_cycles);
         assert_eq!((first[0].value, first[0].range), (4.0, Some((4.0, 5.0))));
         assert_eq!(first[0].of, "memory.latency:size=16KiB/latency");
-        assert_eq!(first[0].reference.as_deref(), Some("Zen 3, says the hypervisor"));
+        assert_eq!(first[0].reference.as_deref(), Some("Zen 3 as reported by the hypervisor"));
         assert_eq!(of("memory.latency", &[("size", "128KiB")])[0].value, 12.0);
         // Between the caches, and beyond them, no table has a figure.
         assert!(of("memory.latency", &[("size", "32KiB")]).is_empty());

@@ -1,5 +1,7 @@
 //! Suites that are malformed, huge, or nearly right.
 
+use serde_json::Value;
+
 use crate::common::{ProgramOutput, TestEnvironment};
 use crate::{last, parsed, place, results};
 
@@ -248,6 +250,24 @@ fn points_that_show_ceilings_give_way_to_those_that_are_asked_for() {
     place.write("copies.toml", suite).unwrap();
     let planned = parsed(&place.run("run copies.toml --dry-run --json").unwrap().exits(0));
     assert_eq!(planned["points"].as_array().unwrap().len(), 4, "each method once: {planned}");
+    let marks: Vec<bool> = planned["points"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|point| point["is_ceiling"].as_bool().unwrap())
+        .collect();
+    assert_eq!(marks.iter().filter(|is_ceiling| **is_ceiling).count(), 2, "{planned}");
+    place.run("run copies.toml --dry-run").unwrap().exits(0).shows(&[
+        "memory.copy:method=loop,size=1MiB  (for comparison)",
+        "; 2 of them for comparison",
+    ]);
+    // A ceiling has no ceilings of its own.
+    let again = parsed(&place.run("run copies.toml --ceilings --dry-run --json").unwrap().exits(0));
+    let workloads = |document: &Value| {
+        let points = document["points"].as_array().unwrap().iter();
+        points.filter(|point| point["workload"] == "memory.copy").count()
+    };
+    assert_eq!(workloads(&again), workloads(&planned), "{again}");
     // Another suite asks for what the first one only compares with, in another way.
     let other = "name = 'other'\n[[point]]\nworkload = 'memory.copy'\nprecision = '50%'\n\
                  set = { method = 'loop', size = '1MiB' }\n";

@@ -189,12 +189,16 @@ mod tests {
         }
     }
 
+    fn of(cpuinfo: &str) -> Option<String> {
+        microarchitecture(cpuinfo).map(|known| known.name)
+    }
+
+    fn x86(vendor: &str, family: u32, model: u32) -> Option<String> {
+        of(&format!("vendor_id : {vendor}\ncpu family : {family}\nmodel : {model}\n"))
+    }
+
     #[test]
     fn processors_are_known_by_their_numbers() {
-        let of = |text: &str| microarchitecture(text).map(|known| known.name);
-        let x86 = |vendor: &str, family: u32, model: u32| {
-            of(&format!("vendor_id : {vendor}\ncpu family : {family}\nmodel : {model}\n"))
-        };
         assert_eq!(x86("AuthenticAMD", 25, 1), Some("Zen 3".into()));
         assert_eq!(x86("AuthenticAMD", 25, 17), Some("Zen 4".into()));
         assert_eq!(x86("GenuineIntel", 6, 85), Some("Skylake server".into()));

@@ -321,6 +321,22 @@ fn bottlenecks(description: &Description) -> Result<String, String> {
 }
 
 fn rungs(description: &Description) -> Result<String, String> {
+    for rung in &description.rungs {
+        let Some(times) = &rung.times else { continue };
+        let kind = description.parameter(times).map(|parameter| parameter.kind);
+        if !matches!(kind, None | Some(ParameterType::Integer | ParameterType::Threads)) {
+            return Err(format!(
+                "the rung `{}` is multiplied by `{times}`, which is not a count",
+                rung.name
+            ));
+        }
+        if description.primary().is_some_and(|first| first.better != Better::Higher) {
+            return Err(format!(
+                "the rung `{}` has `times`, but the first metric is not better if it is higher",
+                rung.name
+            ));
+        }
+    }
     let all = &description.rungs;
     let parts = all.iter().map(|part| (part.name.as_str(), part.parameters().collect()));
     references("rung", description, parts.collect())
@@ -473,6 +489,11 @@ mod tests {
             ),
             (
                 r#""rungs":[{"name":"one thread","workload":"x.y","metric":"m","times":"threads"}]"#
+                    .to_owned(),
+                "rungs",
+            ),
+            (
+                r#""parameters":[{"name":"way","type":"text","default":""}],"rungs":[{"name":"a","workload":"x.y","metric":"m","times":"way"}]"#
                     .to_owned(),
                 "rungs",
             ),

@@ -72,7 +72,7 @@ pub struct RunArgs {
     #[arg(long, value_name = "SERIES=FIGURE", hide_short_help = true)]
     expect: Vec<String>,
     /// Also measure upper bounds: the same I/O on a file in memory, copies with every method, ciphers by every library, one
-    /// thread of several, or all that may limit an ssh.copy
+    /// thread of several, parts of the work, the clock for figures in cycles, or all that may limit an ssh.copy
     #[arg(long, conflicts_with = "resume", hide_short_help = true)]
     ceilings: bool,
     /// Run this load, monitor or preparation in the background
@@ -131,16 +131,19 @@ fn run(args: &RunArgs, store: Option<&Path>, ui: &Ui) -> Result<Exit> {
     let all = setup.all_threads();
     let mut named =
         points::resolve(&mut setup.keeper, &args.names, &asked.params(&args.params), all)?;
+    let has_far_end = args.goal.execution.to.is_some();
     if args.ceilings {
-        let has_far_end = args.goal.execution.to.is_some();
         named.points = points::with_ceilings(&mut setup.keeper, named.points, has_far_end, all)?;
-        if !has_far_end && !hardware::expectations(&named.points).is_empty() {
-            named.points = points::with_clock(&mut setup.keeper, named.points, all)?;
-        }
     }
     shell_syntax::warn_of_points(&named.points, ui);
     state_sampling(&mut named.points, args.stream.as_deref(), args.invocation_time.as_deref())?;
     let companions = points::companions(&mut setup.keeper, &named.with(&args.with), all)?;
+    let has_load = companions.iter().any(|companion| companion.role == Role::Load);
+    // Figures in cycles are not for machines that are loaded on purpose.
+    let is_usual = !has_load && !has_far_end;
+    if args.ceilings && is_usual && !hardware::expectations(&named.points).is_empty() {
+        named.points = points::with_clock(&mut setup.keeper, named.points, all)?;
+    }
     let prepare = prepare::for_named(&mut setup.keeper, &named, &args.goal.execution.prepare, all)?;
     let explicit = named.explicit;
     if args.dry_run {
@@ -149,8 +152,8 @@ fn run(args: &RunArgs, store: Option<&Path>, ui: &Ui) -> Result<Exit> {
         return Ok(Exit::Fine);
     }
     let conditions = RunConditions {
-        has_far_end: args.goal.execution.to.is_some(),
-        has_load: companions.iter().any(|companion| companion.role == Role::Load),
+        has_far_end,
+        has_load,
         prepared: prepared_words(prepare.knobs.iter(), companions.iter().chain(&prepare.plugins)),
     };
     let expectations = all_expectations(&named, &args.expect, &conditions, ui)?;

@@ -47,7 +47,7 @@ pub(crate) fn judge(results: &mut [Finding], record: &RunRecord) {
         })
         .collect();
     let clocks: Vec<Option<Estimate>> =
-        results.iter().map(|finding| clock(finding, results)).collect();
+        results.iter().map(|finding| clock(finding, results, record)).collect();
     for ((finding, ceiling), clock) in results.iter_mut().zip(ceilings).zip(clocks) {
         finding.of_baseline = match stated(finding, record, false) {
             Some(expected) => of_expectation(finding, expected).ok_or(NoBaseline::NotPositive),
@@ -78,16 +78,21 @@ fn stated<'r>(
     })
 }
 
-/// The clock rate that the same run measured where this result was measured.
-fn clock(finding: &Finding, all: &[Finding]) -> Option<Estimate> {
+/// The clock rate that the same run measured where this result was measured, and under the same conditions.
+fn clock(finding: &Finding, all: &[Finding], record: &RunRecord) -> Option<Estimate> {
+    let own = record.plan.points.get(finding.point.index)?;
     let clock = all.iter().find(|other| {
-        other.target == finding.target && other.point.workload == CLOCK.0 && other.metric == CLOCK.1
+        let planned = record.plan.points.get(other.point.index);
+        other.target == finding.target
+            && other.point.workload == CLOCK.0
+            && other.metric == CLOCK.1
+            && planned.is_some_and(|planned| planned.point.conditions == own.point.conditions)
     });
     clock.map(Finding::shown)
 }
 
-/// Of two ceilings the one that the result is nearer to: the machine gives no more than either. Without any, a reason that says
-/// more than that none is known.
+/// Of two ceilings the lower one, of which the result has the larger share. Without any, a reason that says more than that none
+/// is known.
 fn lower_of(
     other_values: Result<ShareOfBaseline, NoBaseline>,
     rung: Result<ShareOfBaseline, NoBaseline>,
@@ -149,16 +154,20 @@ fn of_cycles(
 
 /// What so many cycles per unit of work are at this clock, in the unit of a metric with this direction.
 fn at_clock(cycles: f64, clock: &Estimate, better: Better) -> Estimate {
-    let at = |hertz: f64| match better {
-        Better::Lower => cycles / hertz,
-        Better::Higher | Better::Neither => hertz / cycles,
-    };
     let interval = clock.interval.clone().map(|ends| {
-        let one = at(ends.low);
-        let other = at(ends.high);
+        let one = per_second_or_seconds(cycles, ends.low, better);
+        let other = per_second_or_seconds(cycles, ends.high, better);
         Ends { low: one.min(other), high: one.max(other) }
     });
-    Estimate { value: at(clock.value), interval }
+    Estimate { value: per_second_or_seconds(cycles, clock.value, better), interval }
+}
+
+/// Units of work per second if more is better, else seconds per unit.
+fn per_second_or_seconds(cycles: f64, hertz: f64, better: Better) -> f64 {
+    match better {
+        Better::Lower => cycles / hertz,
+        Better::Higher | Better::Neither => hertz / cycles,
+    }
 }
 
 /// A result next to what was stated for it. Its interval is the one that is shown: a few quiet seconds do not prove that this

@@ -252,7 +252,8 @@ pub struct ShareOfBaseline {
     /// Performance over that of the baseline: under 1 is worse, whatever the metric's direction. Its interval is that of the
     /// result.
     pub share: Estimate,
-    /// The worst value that is as expected, in the metric's unit: `value`, or the worst run of a reference.
+    /// The worst value that is as expected, in the metric's unit: `value`, the worst run of a reference or of earlier ones, or what
+    /// the most cycles of a microarchitecture take.
     pub worst: f64,
     /// Whether the result is as good as expected; None for a ceiling, which nothing has to reach, and for earlier runs.
     pub verdict: Option<ExpectationVerdict>,
@@ -315,7 +316,7 @@ pub enum BaselineSource {
 }
 
 impl BaselineSource {
-    /// Its word in documents: `expectation`, `reference` or `ceiling`.
+    /// The word that documents have for it: `expectation`, `reference`, `ceiling`, `hardware` or `earlier-runs`.
     #[must_use]
     pub fn word(&self) -> &'static str {
         match self {

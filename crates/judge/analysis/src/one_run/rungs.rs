@@ -49,14 +49,15 @@ fn of_rung(
 ) -> Result<ShareOfBaseline, NoBaseline> {
     let own = &planned.point.settings;
     let settings = rung.settings_for(&planned.point.workload, own).ok_or(NoBaseline::Unknown)?;
-    let is_of_rung = |other: &PlannedPoint| {
-        other.point.workload == rung.workload
+    let mut points = Vec::new();
+    for (index, other) in record.plan.points.iter().enumerate() {
+        if other.point.workload == rung.workload
             && other.point.conditions == planned.point.conditions
             && is_set(other, &settings)
-    };
-    let points: Vec<usize> = (0..record.plan.points.len())
-        .filter(|index| is_of_rung(&record.plan.points[*index]))
-        .collect();
+        {
+            points.push(index);
+        }
+    }
     // One thread is not part of one thread.
     if points.contains(&finding.point.index) {
         return Err(NoBaseline::Unknown);

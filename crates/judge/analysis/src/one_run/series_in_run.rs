@@ -154,6 +154,7 @@ pub fn run_of_series(record: &RunRecord) -> RunOfSeries {
         suite: record.plan.suite.clone(),
         labels: record.plan.labels.clone(),
         companions: companions.collect(),
+        prepared: record.plan.prepared(None),
         versions: versions(record),
         points: record.plan.points.len(),
         status: record.status,

@@ -31,7 +31,7 @@ pub(crate) fn share_of(own: &Estimate, other: &Estimate, better: Better) -> Opti
             Ok(Ends { low: ratio.low, high: ratio.high })
         }
         (Err(why), _) => Err(why),
-        (_, Err(why)) => Err(format!("its ceiling: {why}")),
+        (_, Err(why)) => Err(format!("its baseline: {why}")),
     };
     Some(Estimate { value, interval })
 }
@@ -48,17 +48,21 @@ fn log_interval(estimate: &Estimate) -> Result<Interval, String> {
 
 /// Performance over the baseline's; None where either is no positive number.
 pub(crate) fn share(estimate: &Estimate, baseline: f64, better: Better) -> Option<Estimate> {
-    let of = |value: f64| match better {
-        Better::Lower => baseline / value,
-        Better::Higher | Better::Neither => value / baseline,
-    };
     let sound = estimate.value > 0.0 && baseline > 0.0;
     let interval = estimate.interval.clone().map(|ends| {
-        let one = of(ends.low);
-        let other = of(ends.high);
+        let one = performance_over(ends.low, baseline, better);
+        let other = performance_over(ends.high, baseline, better);
         Ends { low: one.min(other), high: one.max(other) }
     });
-    sound.then(|| Estimate { value: of(estimate.value), interval })
+    sound.then(|| Estimate { value: performance_over(estimate.value, baseline, better), interval })
+}
+
+/// More than 1 if the value is better than the baseline.
+fn performance_over(value: f64, baseline: f64, better: Better) -> f64 {
+    match better {
+        Better::Lower => baseline / value,
+        Better::Higher | Better::Neither => value / baseline,
+    }
 }
 
 #[cfg(test)]

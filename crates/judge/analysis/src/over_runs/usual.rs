@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use plumb_model::{Better, By, SeriesInRun};
+use plumb_stats::standing_out::FEWEST_SERIES;
 use plumb_stats::stored_runs::FEWEST_RUNS;
 
 use crate::one_run::finding::{BaselineSource, Finding, NoBaseline, ShareOfBaseline};
@@ -10,8 +11,12 @@ use crate::one_run::share_of_baseline::{over_levels, share};
 use crate::over_runs::since::{EarlierRuns, places};
 
 /// Gives every result that has no other baseline its share of the median of earlier runs, if at least [`FEWEST_RUNS`] of them
-/// have its series. `this` are the series of the run.
+/// have its series. `this` are the series of the run. Runs of fewer than [`FEWEST_SERIES`] points get none, because not every
+/// output reads the earlier runs of so small a run.
 pub(crate) fn add_usual(results: &mut [Finding], this: &[SeriesInRun], earlier: &EarlierRuns) {
+    if this.iter().filter(|series| series.primary).count() < FEWEST_SERIES {
+        return;
+    }
     for series in this {
         let mut values = earlier_values(series, earlier);
         if values.len() < FEWEST_RUNS {
@@ -27,31 +32,36 @@ pub(crate) fn add_usual(results: &mut [Finding], this: &[SeriesInRun], earlier: 
     }
 }
 
-/// The results of this series in runs that were measured before on this machine.
+/// The results of this series in runs that were measured before, in the same way, on this machine.
 fn earlier_values(series: &SeriesInRun, earlier: &EarlierRuns) -> Vec<f64> {
     let runs = std::iter::once(&earlier.before).chain(&earlier.others);
-    let is_before = |other: &&SeriesInRun| {
-        other.is_comparable(series)
-            && other.run.run != series.run.run
-            && other.run.started_unix_ns < series.run.started_unix_ns
-            && other.run.is_one_machine(&series.run, By::Host)
-    };
-    runs.filter_map(|run: &Arc<[SeriesInRun]>| run.iter().find(is_before))
-        .map(|other| other.estimate.value)
-        .filter(|value| *value > 0.0)
-        .collect()
+    runs.filter_map(|run: &Arc<[SeriesInRun]>| {
+        run.iter().find(|other| is_earlier_and_alike(other, series))
+    })
+    .map(|other| other.estimate.value)
+    .filter(|value| *value > 0.0)
+    .collect()
 }
 
-/// The share of a result of the median of these values, which are sorted; None if the result has another baseline, or cannot
-/// have one.
+/// Whether the other series was measured before this one on the same machine, next to the same loads and prepared alike.
+fn is_earlier_and_alike(other: &SeriesInRun, series: &SeriesInRun) -> bool {
+    other.is_comparable(series)
+        && !other.is_side_of_knob
+        && other.run.started_unix_ns < series.run.started_unix_ns
+        && other.run.is_one_machine(&series.run, By::Host)
+        && other.run.companions == series.run.companions
+        && other.run.prepared == series.run.prepared
+}
+
+/// The share of a result of the median of these values, which are sorted; None if the result has another baseline, or a reason
+/// to have none.
 fn usual(finding: &Finding, values: &[f64]) -> Option<ShareOfBaseline> {
-    let lacks_baseline = match &finding.of_baseline {
-        Ok(_) | Err(NoBaseline::OfOthers | NoBaseline::Undirected | NoBaseline::NotPositive) => {
-            false
-        }
-        Err(_) => finding.better != Better::Neither,
-    };
-    if !lacks_baseline {
+    // The other reasons say more: the result is as good as its ceiling, or cannot have a baseline.
+    let lacks_baseline = matches!(
+        finding.of_baseline,
+        Err(NoBaseline::Unknown | NoBaseline::NotMeasured(_) | NoBaseline::NoResult(_))
+    );
+    if !lacks_baseline || finding.better == Better::Neither {
         return None;
     }
     let lowest = *values.first()?;

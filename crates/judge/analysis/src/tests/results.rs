@@ -224,18 +224,16 @@ fn a_rung_without_a_result_is_named() {
     assert_eq!(only(&record).of_baseline, Err(NoBaseline::NotMeasured("one thread".into())));
 }
 
-/// A latency next to four cycles, of which five are as expected, at a clock of 3.2 GHz if that was measured.
-fn latency_in_cycles(seconds: f64, has_clock: bool) -> crate::Finding {
-    let latency =
-        Spec { id: "memory.latency", metric: "latency", unit: "s", value: seconds, ..COPY };
+/// A result next to four cycles, of which five are as expected, at a clock of 3.2 GHz if that was measured.
+fn in_cycles(of: &Spec, has_clock: bool) -> crate::Finding {
     let clock = Spec { id: "cpu.frequency", metric: "frequency", unit: "Hz", value: 3.2e9, ..COPY };
-    let builder = Builder::new(None).measured(&latency);
+    let builder = Builder::new(None).measured(of);
     let mut record = match has_clock {
         true => builder.measured(&clock).build(),
         false => builder.build(),
     };
     record.plan.expectations.push(plumb_model::Expectation {
-        of: record.plan.points[0].point.series("latency"),
+        of: record.plan.points[0].point.series(of.metric),
         value: 4.0,
         range: Some((4.0, 5.0)),
         reference: Some("Zen 3".to_owned()),
@@ -244,10 +242,13 @@ fn latency_in_cycles(seconds: f64, has_clock: bool) -> crate::Finding {
     summarise(&record).results.remove(0)
 }
 
+const LATENCY: Spec =
+    Spec { id: "memory.latency", metric: "latency", unit: "s", value: 2.5e-9, ..COPY };
+
 #[test]
-fn cycles_of_a_microarchitecture_are_times_at_the_measured_clock() {
+fn cycles_of_a_microarchitecture_are_times_or_rates_at_the_measured_clock() {
     use crate::{BaselineSource, NoBaseline};
-    let found = latency_in_cycles(2.5e-9, true).of_baseline.unwrap();
+    let found = in_cycles(&LATENCY, true).of_baseline.unwrap();
     assert!((found.value / 1.25e-9 - 1.0).abs() < 0.02, "{found:?}");
     assert!((found.worst / found.value - 1.25).abs() < 1e-9, "{found:?}");
     assert!((found.share.value - 0.5).abs() < 0.02, "{found:?}");
@@ -256,6 +257,11 @@ fn cycles_of_a_microarchitecture_are_times_at_the_measured_clock() {
     };
     assert_eq!((core.as_str(), *cycles), ("Zen 3", 4.0));
     assert!((clock_hz / 3.2e9 - 1.0).abs() < 0.02);
-    let without = latency_in_cycles(2.5e-9, false).of_baseline;
+    // A rate is the clock over the cycles, and lower if there are more of them.
+    let rate = in_cycles(&Spec { id: "t.rate", value: 0.4e9, ..COPY }, true).of_baseline.unwrap();
+    assert!((rate.value / 0.8e9 - 1.0).abs() < 0.02, "{rate:?}");
+    assert!((rate.worst / rate.value - 0.8).abs() < 1e-9, "{rate:?}");
+    assert!((rate.share.value - 0.5).abs() < 0.02, "{rate:?}");
+    let without = in_cycles(&LATENCY, false).of_baseline;
     assert_eq!(without, Err(NoBaseline::NotMeasured("cpu.frequency".into())));
 }

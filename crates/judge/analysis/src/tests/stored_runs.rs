@@ -70,27 +70,41 @@ fn six_pairs_of_earlier_runs_give_a_verdict_that_allows_for_their_noise() {
     assert!((0.01..0.02).contains(&noise(&against(0.97)).run_sd.unwrap()));
 }
 
-/// What a run of this level is of its baseline after runs of these levels.
-fn after(levels: &[f64], level: f64) -> Result<ShareOfBaseline, NoBaseline> {
-    let mut earlier: Vec<Arc<[SeriesInRun]>> = levels
-        .iter()
-        .zip(10..)
-        .map(|(level, id)| series_in_run(&run(*level, id, ("k", "h"))).into())
-        .collect();
-    let before = earlier.pop().unwrap();
-    // A later run does not count.
-    earlier.push(series_in_run(&run(9.0, 99, ("k", "h"))).into());
-    let earlier_runs = EarlierRuns { before, others: earlier };
+/// A run of eight workloads, of which the first has this many times its usual level.
+fn run_of_eight(level: f64, id: u128) -> RunRecord {
+    const IDS: [&str; 8] = ["t.a", "t.b", "t.c", "t.d", "t.e", "t.f", "t.g", "t.h"];
+    let mut builder = Builder::new(Some("s"));
+    for (index, workload) in IDS.into_iter().enumerate() {
+        let value = if index == 0 { 1e9 * level } else { 1e9 };
+        builder = builder.measured(&Spec { id: workload, value, ..COPY });
+    }
+    numbered(builder.build(), id)
+}
+
+/// What the first result of this run is of its baseline after these runs.
+fn baseline_after(earlier: &[RunRecord], run: &RunRecord) -> Result<ShareOfBaseline, NoBaseline> {
+    let mut all: Vec<Arc<[SeriesInRun]>> =
+        earlier.iter().map(|record| series_in_run(record).into()).collect();
+    let before = all.pop().unwrap();
+    let earlier_runs = EarlierRuns { before, others: all };
     let earlier = |_: &[SeriesInRun]| Ok::<_, Infallible>(Some(earlier_runs.clone()));
     let questions = RunQuestions { counters: None, earlier: Some(&earlier) };
-    let mut finding = summarise_with(&run(level, 50, ("k", "h")), &questions).unwrap();
-    finding.results.remove(0).of_baseline
+    summarise_with(run, &questions).unwrap().results.remove(0).of_baseline
+}
+
+/// Six runs that differ little, then one that is later than any other.
+fn six_and_a_later_one() -> Vec<RunRecord> {
+    let levels = [1.0, 1.02, 0.99, 1.01, 0.98, 1.0];
+    let mut runs: Vec<RunRecord> =
+        levels.iter().zip(10..).map(|(level, id)| run_of_eight(*level, id)).collect();
+    runs.insert(0, run_of_eight(9.0, 99));
+    runs
 }
 
 #[test]
 fn without_another_baseline_a_result_is_compared_with_the_median_of_six_earlier_runs() {
-    let levels = [1.0, 1.02, 0.99, 1.01, 0.98, 1.0];
-    let half = after(&levels, 0.5).unwrap();
+    let earlier = six_and_a_later_one();
+    let half = baseline_after(&earlier, &run_of_eight(0.5, 50)).unwrap();
     assert!((half.value / 1e9 - 1.0).abs() < 0.02, "{half:?}");
     assert!((half.share.value - 0.5).abs() < 0.02, "{half:?}");
     assert_eq!(half.verdict, None);
@@ -101,7 +115,37 @@ fn without_another_baseline_a_result_is_compared_with_the_median_of_six_earlier_
     assert!(lowest < 0.99e9 && highest < 1.1e9, "{lowest} {highest}");
     assert_eq!(half.worst, lowest);
     // The sixth is missing.
-    assert!(after(&levels[..5], 0.5).is_err());
+    assert!(baseline_after(&earlier[..6], &run_of_eight(0.5, 50)).is_err());
+    // A run of one point is not compared, whatever came before.
+    let alone = run(0.5, 50, ("k", "h"));
+    let of_one: Vec<RunRecord> = (10..16).map(|id| run(1.0, id, ("k", "h"))).collect();
+    assert!(baseline_after(&of_one, &alone).is_err());
+}
+
+#[test]
+fn runs_next_to_loads_or_prepared_otherwise_are_not_usual() {
+    let plain = run_of_eight(1.0, 50);
+    let mut loaded = six_and_a_later_one();
+    for record in &mut loaded {
+        record.plan.companions.push(plumb_model::Companion {
+            role: plumb_model::Role::Load,
+            point: record.plan.points[0].clone(),
+            slot: plumb_model::PreparationSlot::Run,
+            of_points: false,
+        });
+    }
+    assert!(baseline_after(&loaded, &plain).is_err());
+    let mut prepared = six_and_a_later_one();
+    for record in &mut prepared {
+        record.plan.preparation.push(plumb_model::Preparation {
+            knob: "nice".to_owned(),
+            value: "19".to_owned(),
+            slot: plumb_model::PreparationSlot::Run,
+            optional: false,
+        });
+    }
+    assert!(baseline_after(&prepared, &plain).is_err());
+    assert!(baseline_after(&six_and_a_later_one(), &plain).is_ok());
 }
 
 #[test]

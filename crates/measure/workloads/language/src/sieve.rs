@@ -4,14 +4,14 @@ use std::ffi::OsString;
 use std::path::Path;
 use std::process::Command;
 
-use plumb_model::{AuditClass, Description, Parameter, Ready, Role, Rung, SampleIs};
+use plumb_model::{AuditClass, Description, Parameter, Ready, Role, SampleIs};
 use plumb_protocol::{
     Batch, Failure, Held, Instance, Start, StartError, StartedWorkload, Workload,
 };
 
 use crate::fixture::{self, version};
 use crate::toolchain::{LANGUAGES, Language};
-use plumb_workload_kit::declare::{between, choice, integer, rung, rung_if, text, workload};
+use plumb_workload_kit::declare::{between, choice, integer, text, workload};
 use plumb_workload_kit::primes::count_primes;
 use plumb_workload_kit::processes::die_with_parent;
 use plumb_workload_kit::spawn::{
@@ -44,7 +44,6 @@ impl Workload for SieveInLanguages {
             sample_is: SampleIs::Process,
             timeout_s: Some(3600),
             audit_class: Some(AuditClass::Process),
-            rungs: vec![in_worker()],
             ..workload("language.sieve", "the same prime sieve in several languages")
         }
     }
@@ -79,12 +78,6 @@ impl Workload for SieveInLanguages {
 }
 
 /// The parameters of both workloads.
-/// The same algorithm, compiled too, without the start of a process for each sieve.
-fn in_worker() -> Rung {
-    let sieve = rung("the sieve in a warm process", "cpu.sieve", "time", &[("limit", "$limit")]);
-    rung_if(&[("language", "c")], sieve)
-}
-
 pub(crate) fn parameters() -> Vec<Parameter> {
     let words: Vec<&str> = LANGUAGES.iter().map(|language| language.name.as_str()).collect();
     let limit = integer("limit", "numbers", 1_000_000, "find the primes up to this number");

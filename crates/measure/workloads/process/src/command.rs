@@ -5,7 +5,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::process::{self, ExitStatus};
 
-use plumb_model::{AuditClass, Description, Flag, FlagKind, Ready, SampleIs, StartUp};
+use plumb_model::{AuditClass, Description, Flag, FlagKind, Ready, Rung, SampleIs, StartUp};
 use plumb_protocol::{
     Batch, Failure, Held, Instance, Start, StartError, StartedWorkload, Workload,
 };
@@ -14,7 +14,7 @@ use crate::cold_files::ColdFiles;
 use crate::loader::{OUTPUT, STATISTICS, figures};
 use crate::mapped_files::{TracedRun, trace};
 use crate::static_program::StaticProgram;
-use plumb_workload_kit::declare::{path, rung, switch, text, workload};
+use plumb_workload_kit::declare::{path, rung, rung_if, switch, text, workload};
 use plumb_workload_kit::folder::Folder;
 use plumb_workload_kit::spawn::{
     EndedProcess, SpawnedProgram, VALUE_NAMES, VALUE_NAMES_WITH_END, describe_end, find_program,
@@ -25,6 +25,16 @@ use plumb_workload_kit::{ended, memory_floor};
 /// Letters of what an untimed command says last that a failure repeats.
 const MAX_SHOWN_CHARS: usize = 200;
 
+/// The command that is measured if none is named.
+const DEFAULT_COMMAND: &str = r#"["/bin/true"]"#;
+
+/// Of a command that does nothing, the start of a small static program is a part; of others it would be a tiny one.
+fn small_program() -> Rung {
+    let does_nothing =
+        [("command", DEFAULT_COMMAND), ("program", ""), ("shell", "no"), ("cold", "no")];
+    rung_if(&does_nothing, rung("a small static program", "process.exec", "time", &[]))
+}
+
 /// The workload `process.command`: its parameters and metrics, and how it starts.
 pub(crate) struct ProcessCommand;
 
@@ -34,7 +44,7 @@ impl Workload for ProcessCommand {
             parameters: vec![
                 text(
                     "command",
-                    r#"["/bin/true"]"#,
+                    DEFAULT_COMMAND,
                     "JSON array of the program and its arguments, or just the program",
                 ),
                 path("program", "file to start instead of the one in `command`"),
@@ -54,7 +64,7 @@ impl Workload for ProcessCommand {
             sample_is: SampleIs::Process,
             timeout_s: Some(86_400),
             audit_class: Some(AuditClass::Process),
-            rungs: vec![rung("a small static program", "process.exec", "time", &[])],
+            rungs: vec![small_program()],
             ..workload(
                 "process.command",
                 "runs a command from start to end; each sample is a fresh process",

@@ -240,13 +240,15 @@ fn rungs() -> Vec<Rung> {
         ("aes256-gcm@openssh.com", "aes-256-gcm"),
         ("chacha20-poly1305@openssh.com", "chacha20-poly1305"),
     ];
-    let alone = |(of_ssh, cipher): (&str, &str)| {
-        let settings = [("cipher", cipher), ("provider", "system")];
-        let name = format!("{cipher} without ssh");
-        let is_local = [("cipher", of_ssh), ("path", "loopback")];
-        rung_if(&is_local, rung(&name, "crypto.aead", "throughput", &settings))
-    };
-    CIPHERS.map(alone).into()
+    CIPHERS.map(|(of_ssh, cipher)| cipher_alone(of_ssh, cipher)).into()
+}
+
+/// A cipher by its name in ssh and in `crypto.aead`.
+fn cipher_alone(of_ssh: &str, cipher: &str) -> Rung {
+    let settings = [("cipher", cipher), ("provider", "system")];
+    let name = format!("{cipher} without ssh");
+    let is_local = [("cipher", of_ssh), ("path", "loopback")];
+    rung_if(&is_local, rung(&name, "crypto.aead", "throughput", &settings))
 }
 
 fn metrics() -> Vec<Metric> {

@@ -92,21 +92,15 @@ pub fn ceiling_answer(view: &View) -> Option<String> {
     }
     let shares = view.brief_rows().filter(|row| row.finding.primary).filter_map(|row| {
         let of = row.finding.of_baseline.as_ref().ok()?;
-        let measured = match &of.source {
-            BaselineSource::Expectation
-            | BaselineSource::Reference(_)
-            | BaselineSource::Hardware { .. }
-            | BaselineSource::EarlierRuns { .. } => return None,
-            BaselineSource::Ceiling { setting, .. } => format!("measured with {setting}"),
-            BaselineSource::Rung { name, .. } => format!("of {name}"),
-        };
+        // A whole is always slower than a part of it, which is no news.
+        let BaselineSource::Ceiling { setting, .. } = &of.source else { return None };
         // Without an interval nobody knows whether it is below.
-        of.share.interval.is_ok().then_some((row, of, measured))
+        of.share.interval.is_ok().then_some((row, of, setting))
     });
-    let (lowest, of, measured) = shares
+    let (lowest, of, setting) = shares
         .min_by(|(_, one, _), (_, other, _)| one.share.value.total_cmp(&other.share.value))?;
     Some(format!(
-        "Furthest below its ceiling: {} reaches {} of the {} {measured}.",
+        "Furthest below its ceiling: {} reaches {} of the {} measured with {setting}.",
         lowest.finding.point.name,
         share_text(&of.share),
         quantity(of.value, &lowest.finding.unit),
@@ -155,7 +149,7 @@ fn precision(view: &View) -> Option<String> {
             let ceilings = all - view.brief_rows().filter(|row| row.finding.primary).count();
             let hidden = match ceilings {
                 0 => String::new(),
-                _ => format!(", {ceilings} of them ceilings"),
+                _ => format!(", {ceilings} of them for comparison"),
             };
             Some(format!("Goal: {wanted}{hidden}.").replace(" measured points", " points"))
         }

@@ -366,10 +366,15 @@ pub fn baseline_text(finding: &Finding) -> Option<String> {
         BaselineSource::Hardware { core, cycles, clock_hz } => {
             let worst = quantity(of.worst, &finding.unit);
             let clock = quantity(*clock_hz, "Hz");
-            format!(
-                "{share} of {value} ({core}: {} cycles at {clock}; as expected up to {worst})",
-                plain(*cycles)
-            )
+            let cycles = plain(*cycles);
+            match finding.unit.strip_suffix("/s") {
+                Some(work) => format!(
+                    "{share} of {value} ({core}: {cycles} cycles/{work} at {clock}; as expected down to {worst})"
+                ),
+                None => format!(
+                    "{share} of {value} ({core}: {cycles} cycles at {clock}; as expected up to {worst})"
+                ),
+            }
         }
         BaselineSource::EarlierRuns { runs, lowest, highest, .. } => {
             let range = Figure::new(of.value, Ok((*lowest, *highest)), &finding.unit).brackets();
@@ -396,7 +401,7 @@ pub fn no_baseline_text(why: &NoBaseline) -> String {
         NoBaseline::AsGoodAs(setting) => {
             format!("not distinguishable from the fastest in this run, {setting}")
         }
-        NoBaseline::OfOthers => "measured to show the ceiling of other results".to_owned(),
+        NoBaseline::OfOthers => "measured for comparison with other results".to_owned(),
         NoBaseline::Undirected => "neither higher nor lower is better".to_owned(),
         NoBaseline::NotPositive => "no share: a figure is zero or negative".to_owned(),
     }
@@ -434,7 +439,7 @@ pub fn without_baseline(view: &View) -> Vec<(String, Vec<String>)> {
 #[must_use]
 pub fn unsupported_name(missing: &Unsupported) -> String {
     match missing.point.is_ceiling {
-        true => format!("{} (ceiling)", missing.point.name),
+        true => format!("{} (for comparison)", missing.point.name),
         false => missing.point.name.clone(),
     }
 }
