@@ -18,7 +18,7 @@ use crate::{host, skips};
 const FIRST: [&str; 6] = ["robust", BROWSER, "plugins", "plumb_simulate", "pages", "export"];
 /// The binaries that have the machine to themselves, before all others: they judge ratios of times by their intervals, which
 /// other work widens.
-const ALONE: [&str; 17] = [
+const ALONE: [&str; 18] = [
     "cpu",
     "memory",
     "process",
@@ -30,6 +30,7 @@ const ALONE: [&str; 17] = [
     "conformance",
     "latencies",
     "files",
+    "storage",
     "crypto",
     "tls",
     "compression",

@@ -219,9 +219,9 @@ const HARDWARE: &str = "
 
 plumb reads the numbers of the processor in /proc/cpuinfo (in a guest, those that the hypervisor reports) and knows what these
 cores should take, in cycles per load, byte or instruction. A run that also measures the clock (`cpu.frequency`, which
-`--ceilings` adds) compares its results with them, unless you state a figure or a ceiling was measured. A result is as
-expected up to the second figure: other libraries, address translation and neighbours cost something. Hybrid processors
-are left out, because their number does not say which kind of core a CPU is, and Arm, because `cpu.frequency` runs on x86 only.
+`--ceilings` adds) compares its results with them. A stated figure or a measured ceiling takes precedence. A result is as
+expected up to the second figure, to allow for other libraries, address translation and neighbours. Hybrid processors are left
+out, because their number does not say which kind of core a CPU is, and Arm, because `cpu.frequency` runs on x86 only.
 
 | core | figure | cycles | measured by | stated for |
 | --- | --- | --- | --- | --- |

@@ -258,7 +258,7 @@ fn points_that_show_ceilings_give_way_to_those_that_are_asked_for() {
         .collect();
     assert_eq!(marks.iter().filter(|is_ceiling| **is_ceiling).count(), 2, "{planned}");
     place.run("run copies.toml --dry-run").unwrap().exits(0).shows(&[
-        "memory.copy:method=loop,size=1MiB  (for comparison)",
+        "memory.copy:method=loop,size=1MiB (for comparison)",
         "; 2 of them for comparison",
     ]);
     // A ceiling has no ceilings of its own.
@@ -282,6 +282,24 @@ fn points_that_show_ceilings_give_way_to_those_that_are_asked_for() {
         assert_eq!(result["is_ceiling"], !is_asked, "{result}");
         assert_eq!(result["baseline"]["source"] == "expectation", is_asked, "{result}");
     }
+}
+
+#[test]
+fn the_clock_is_measured_only_for_figures_of_this_microarchitecture() {
+    let place = place();
+    let clocks = |options: &str| {
+        let run = format!("run {options} --ceilings --dry-run --json");
+        let document = parsed(&place.run(&run).unwrap().exits(0));
+        let points = document["points"].as_array().unwrap();
+        points.iter().filter(|point| point["workload"] == "cpu.frequency").count()
+    };
+    let cpuinfo = std::fs::read_to_string("/proc/cpuinfo").unwrap();
+    let figures = plumb_reference::microarchitecture(&cpuinfo).map_or(Vec::new(), |of| of.figures);
+    let has_first_cache = figures.iter().any(|figure| figure.workload == "memory.latency");
+    assert_eq!(clocks("memory.latency:size=16KiB"), usize::from(has_first_cache));
+    assert_eq!(clocks("memory.latency:size=16KiB cpu.frequency"), 1);
+    assert_eq!(clocks("scheduler.pipe"), 0, "no figure is known of it");
+    assert_eq!(clocks("memory.latency:size=16KiB --with cpu.integer"), 0, "under a load");
 }
 
 #[test]

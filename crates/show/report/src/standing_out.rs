@@ -139,6 +139,7 @@ pub(crate) fn standing_out_part(
 #[cfg(test)]
 mod tests {
     use std::convert::Infallible;
+    use std::sync::Arc;
 
     use plumb_analysis::testing::{compared, first_look};
     use plumb_analysis::{
@@ -146,9 +147,12 @@ mod tests {
         summarise_with,
     };
     use plumb_model::{Id, RunRecord, SeriesInRun};
+    use plumb_text::Terminal;
 
     use crate::comparison::{closing, comparison_document, remarks};
-    use crate::run::{View, document, in_words, markdown, since_last_text};
+    use crate::run::{
+        NextSteps, View, brief_scorecard, document, in_words, markdown, since_last_text,
+    };
 
     /// A later run of the same, in which these points took twice as long.
     fn later(slower: &[usize]) -> RunRecord {
@@ -192,6 +196,25 @@ mod tests {
         assert_eq!(part.standing_out.series, Some(vec![result.series.clone()]));
         let text = text.join(" ");
         assert!(!text.contains("slower") && !text.contains("faster"), "{text}");
+    }
+
+    #[test]
+    fn the_brief_scorecard_shows_the_share_of_what_is_usual_if_it_is_outside_the_range() {
+        let earlier = |id: u128| -> Arc<[SeriesInRun]> {
+            let mut record = first_look();
+            record.run = Id::from_u128(id);
+            record.started_unix_ns -= 1_000_000_000;
+            series_in_run(&record).into()
+        };
+        let runs = EarlierRuns { before: earlier(11), others: (12..17).map(earlier).collect() };
+        let ask = |_: &[SeriesInRun]| Ok::<_, Infallible>(Some(runs.clone()));
+        let questions = RunQuestions { counters: None, earlier: Some(&ask) };
+        let finding = summarise_with(&later(&[1]), &questions).unwrap();
+        let closing = NextSteps { stored: None, next: Vec::new() };
+        let card = brief_scorecard(&View::new(&finding), &Terminal::plain(100), &closing);
+        let of_usual: Vec<&str> = card.lines().filter(|line| line.contains("of usual")).collect();
+        assert_eq!(of_usual.len(), 1, "{card}");
+        assert!(of_usual[0].contains("sieve") && of_usual[0].contains("50 % of usual"), "{card}");
     }
 
     #[test]

@@ -56,6 +56,31 @@ fn assert_distinct<'n>(id: &str, names: impl Iterator<Item = &'n String>) {
 }
 
 #[test]
+fn rungs_are_metrics_in_the_unit_of_what_they_are_compared_with() {
+    let all = described();
+    for (_, description) in &all {
+        let primary = description.primary().unwrap();
+        for rung in &description.rungs {
+            let name = format!("{}: {}", description.id, rung.name);
+            let (_, other) = all.iter().find(|(_, other)| other.id == rung.workload).expect(&name);
+            let metric = other.metric(&rung.metric).expect(&name);
+            assert_eq!((&metric.unit, metric.better), (&primary.unit, primary.better), "{name}");
+            for parameter in rung.settings.keys() {
+                assert!(other.parameter(parameter).is_some(), "{name}: {parameter}");
+            }
+            for parameter in rung.parameters() {
+                assert!(description.parameter(parameter).is_some(), "{name}: {parameter}");
+            }
+            for (parameter, word) in &rung.only {
+                let allowed = &description.parameter(parameter).unwrap().allowed;
+                let is_possible = allowed.iter().any(|value| value.to_string() == *word);
+                assert!(allowed.is_empty() || is_possible, "{name}: {parameter}={word}");
+            }
+        }
+    }
+}
+
+#[test]
 fn descriptions_are_well_formed() {
     let all = described();
     let ids: BTreeSet<&str> = all.iter().map(|(_, description)| description.id.as_str()).collect();

@@ -1,5 +1,7 @@
 //! The other formats, which must say the same as the scorecard.
 
+use std::collections::BTreeSet;
+
 use insta::assert_snapshot;
 use plumb_analysis::{summarise, testing};
 use plumb_export::{EXPORTS, csv, samples_csv};
@@ -202,6 +204,33 @@ fn documents_and_tables_hold_the_same_numbers() {
             assert!(numbers.contains(&number), "{number} in {line}");
         }
     }
+}
+
+#[test]
+fn tables_have_the_baseline_of_a_result() {
+    let mut record = testing::first_look();
+    let last = record.plan.points.len() - 1;
+    record.plan.points[last].is_ceiling = true;
+    let finding = summarise(&record);
+    let view = View::new(&finding);
+    let table = csv(&view);
+    let mut lines = table.split("\r\n").filter(|line| !line.is_empty());
+    let names = "is_ceiling,baseline,of_baseline,of_baseline_low,of_baseline_high";
+    assert!(lines.next().unwrap().ends_with(names), "{table}");
+    let document = document(&view);
+    let mut sources = BTreeSet::new();
+    for (line, result) in lines.zip(&document.results) {
+        let [high, low, share, source, is_ceiling] =
+            line.rsplit(',').take(5).collect::<Vec<_>>().try_into().unwrap();
+        assert_eq!(is_ceiling == "yes", result.is_ceiling, "{line:?}");
+        let baseline = result.baseline.as_ref();
+        assert_eq!(source, baseline.map_or("", |of| of.source), "{line:?}");
+        assert_eq!(share.parse().ok(), result.of_baseline, "{line:?}");
+        assert_eq!(low.parse().ok(), baseline.and_then(|of| of.low), "{line:?}");
+        assert_eq!(high.parse().ok(), baseline.and_then(|of| of.high), "{line:?}");
+        sources.insert(source);
+    }
+    assert_eq!(sources.into_iter().collect::<Vec<_>>(), ["", "ceiling"]);
 }
 
 #[test]

@@ -66,8 +66,9 @@ fn known(store: &Store, name: &str) -> Result<Id, ServeRefusal> {
     }
 }
 
+/// The same document as that of `plumb show --json`.
 fn run_document(record: &RunRecord, store: &Store) -> Result<String, ServeRefusal> {
-    let finding = plumb_query::of_run(store, record, SinceLastRun::NotAsked)?;
+    let finding = plumb_query::of_run(store, record, SinceLastRun::IfItTells)?;
     json(&View::new(&finding)).map_err(unwritten)
 }
 
