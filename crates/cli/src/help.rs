@@ -25,7 +25,7 @@ const NOT_APPLICABLE: &[(&str, &[&str])] = &[
     ("reference show", &["store"]),
     ("reference add", &["store", "json"]),
     ("reference remove", &["store", "json"]),
-    ("tune", &["store"]),
+    ("tune", &["to", "i_own_this_network", "energy"]),
     ("suite new", &["store", "json", "energy"]),
     ("explain", &["store"]),
     ("peer", &["store"]),
@@ -37,8 +37,10 @@ const NOT_APPLICABLE: &[(&str, &[&str])] = &[
 ];
 
 /// Options that a command inherits and that mean something else there: the command, the option, and its help.
-const OTHER_MEANING: &[(&str, &str, &str)] =
-    &[("why", "budget", "Limit the time of the whole search [default: 3m]")];
+const OTHER_MEANING: &[(&str, &str, &str)] = &[
+    ("why", "budget", "Limit the time of the whole search [default: 3m]"),
+    ("tune", "budget", "With --advise, limit the time of the whole search [default: 3m]"),
+];
 
 /// The command line with short help, and without options that do not apply.
 pub fn complete(command: Command) -> Command {

@@ -88,7 +88,6 @@ fn an_option_is_refused_where_it_means_nothing_and_help_does_not_list_it() {
         ("export", "--json"),
         ("baseline remove good", "--json"),
         ("explain cpu.sieve", "--store=x.db"),
-        ("tune", "--store=x.db"),
         ("man", "--json"),
         ("completions bash", "--json"),
         ("completions bash", "--quiet"),

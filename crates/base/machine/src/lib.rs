@@ -18,7 +18,7 @@ mod time;
 pub use clock::{ClockDrift, ClockGrain, ClockMark, clock_grain};
 pub use energy::{EnergyMeter, EnergyZone};
 pub use facts::facts;
-pub use fingerprint::{container, environment, host, machine};
+pub use fingerprint::{Mount, container, environment, holding, host, machine};
 pub use hash::with_fact;
 pub use id::fresh_id;
 pub use root::Root;

@@ -1,37 +1,77 @@
 //! `plumb tune`: the knobs of this machine, and what is left set of runs that were killed.
 
+mod advise;
+
 use clap::Args;
 use plumb_keeper::preparation::{KNOBS, Knob, Lasts, Unusable, check, parse, preset, resolve};
 use plumb_keeper::{HeldChange, Settled};
 use plumb_machine::Root;
+use plumb_report::{advice_card, advice_json};
 use plumb_text::{Style, Table, TableColumn, TextLine};
 use serde::Serialize;
 
 use crate::commands::subcommand::{Context, Subcommand};
 use crate::error::{CommandError, Exit, Result};
 use crate::locate;
+use crate::measuring::search::SearchArgs;
+use crate::planning::shell_syntax;
 use crate::reading::output::pretty;
 use crate::ui::Ui;
 
-/// Show the settings of this machine that plumb can change for a run
+/// Show the settings of this machine that plumb can change, or find those that help
 #[derive(Debug, Args)]
 #[command(after_long_help = "Examples:
   plumb tune                       every knob, its current value, and its value in each preset
+  plumb tune --advise memory.latency           try settings, and show those that make it faster
+  plumb tune --advise './report' --allow thp=always --allow sysctl.vm.swappiness=1
   plumb tune --restore             undo the changes of a killed run
   plumb run --set thp=never        set one knob for a run
+
+--advise tries one setting at a time, alternating with unmodified runs, and keeps none. A setting helps if it makes the work \
+more than 5 % faster (the whole confidence interval), confirmed on fresh pairs at 99 %. plumb shows the command that sets \
+it and the one that undoes this. It takes at most three minutes unless you set --budget. Exit codes: 0 if settings help, or \
+none does; 5 if it is undecided.
 
 plumb changes settings only for the duration of a run. It records the old values first. If \
 plumb is killed, it restores them the next time it starts; a reboot also resets them. \
 docs/preparations.md explains the purpose and risks of each knob.")]
 pub struct TuneArgs {
     /// Restore settings left changed by killed runs
-    #[arg(long)]
+    #[arg(long, conflicts_with = "advise")]
     restore: bool,
+    /// Find settings that make this workload, or this command as one argument, faster
+    #[arg(long, value_name = "WORKLOAD|COMMAND")]
+    advise: Option<String>,
+    /// With --advise, try this setting instead of the usual ones
+    #[arg(long, value_name = "KNOB=VALUE", requires = "advise")]
+    allow: Vec<String>,
+    #[command(flatten)]
+    search: SearchArgs,
 }
 
 impl Subcommand for TuneArgs {
     fn run(&self, context: &Context<'_>) -> Result<Exit> {
-        tune(self, context.ui)
+        match &self.advise {
+            Some(subject) => self.advise(subject, context),
+            None => tune(self, context.ui),
+        }
+    }
+}
+
+impl TuneArgs {
+    fn advise(&self, subject: &str, context: &Context<'_>) -> Result<Exit> {
+        let ui = context.ui;
+        if !self.search.shell {
+            shell_syntax::warn_of_text(subject, shell_syntax::OPTION, ui);
+        }
+        let finding = advise::advise(subject, &self.allow, &self.search, context.store, ui)?;
+        if ui.wants_json() {
+            ui.out(&advice_json(&finding).map_err(|error| CommandError::bug(error.to_string()))?);
+        } else {
+            ui.out(&advice_card(&finding, &ui.terminal()));
+        }
+        let is_answered = !finding.causes().is_empty() || !finding.is_undecided();
+        Ok(if is_answered { Exit::Fine } else { Exit::Inconclusive })
     }
 }
 

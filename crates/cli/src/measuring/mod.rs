@@ -6,6 +6,7 @@ mod listeners;
 pub mod live;
 pub mod measure;
 mod run_monitors;
+pub mod search;
 pub mod setup;
 pub mod side_by_side;
 pub mod target;

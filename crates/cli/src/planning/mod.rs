@@ -14,5 +14,6 @@ pub mod points;
 pub mod prepare;
 pub mod proof;
 pub mod secrets;
+pub mod setting_commands;
 mod several_suites;
 pub mod shell_syntax;

@@ -439,20 +439,23 @@ pub fn is_point(keeper: &mut Keeper, text: &str) -> bool {
     like_an_id && catalogue::find(keeper, id).is_ok()
 }
 
-/// The point with another value of a parameter.
+/// The point with other values of these parameters; those that its workload does not have are left out.
 ///
 /// # Errors
-/// When the workload does not take it.
+/// When the workload does not take one.
 pub fn changed(
     keeper: &mut Keeper,
     planned_before: &PlannedPoint,
-    name: &str,
-    value: &Value,
+    values: &[(&str, Value)],
     all_threads: u64,
 ) -> Result<PlannedPoint> {
     let entry = catalogue::find(keeper, &planned_before.point.workload)?;
     let mut settings = planned_before.point.settings.clone();
-    settings.insert(name.to_owned(), value.clone());
+    for (name, value) in values {
+        if settings.contains_key(*name) {
+            settings.insert((*name).to_owned(), value.clone());
+        }
+    }
     let changed = planned(&entry, &settings, all_threads)?;
     Ok(PlannedPoint {
         point: changed.point,

@@ -51,6 +51,22 @@ fn workloads_lie_on_a_medium_that_nobody_else_sees_and_that_is_gone_afterwards()
 }
 
 #[test]
+fn a_folder_elsewhere_needs_no_root_and_is_removed_again() {
+    let place = place();
+    let folder = place.cwd().join("other");
+    fs::create_dir(&folder).unwrap();
+    let other = format!("folder:{}", folder.display());
+    place.run(&format!("{RUN} medium={other}")).unwrap().exits(0).shows(&["prepared", &other]);
+    assert_eq!(fs::read_dir(&folder).unwrap().count(), 0);
+    place
+        .run(&format!("{RUN} medium={other}/none"))
+        .unwrap()
+        .exits(3)
+        .says(&["none is not a folder"]);
+    place.run(&format!("{RUN} medium=folder:tmp")).unwrap().exits(2).says(&["absolute path"]);
+}
+
+#[test]
 fn a_cipher_that_the_kernel_lacks_is_named_before_anything_is_measured() {
     if !is_root() {
         skip(Lack::Root);

@@ -37,6 +37,7 @@ const PRINTING: &[&str] = &[
     "doctor",
     "doctor --json",
     "tune",
+    "tune --advise true --allow sched=batch --budget 3s --no-lock -q",
     "suite new - --workload cpu.sieve",
     "explain memory.copy",
     "serve --listen 127.0.0.1:0",

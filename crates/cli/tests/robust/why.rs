@@ -29,6 +29,44 @@ fn a_variable_that_makes_a_command_slow_is_the_cause() {
 }
 
 #[test]
+fn what_many_healthy_machines_have_too_is_tried_last() {
+    let command = "if [ \"$LC_ALL\" = C ]; then sleep 0.01; else sleep 0.06; fi";
+    let document = parsed(&why(command, &[("LC_ALL", "C.UTF-8")], "").exits(0));
+    let candidates = document["candidates"].as_array().unwrap();
+    let locale = candidates.iter().find(|one| one["cause"] == "locale").unwrap();
+    assert_eq!((&locale["outcome"], &locale["way"]), (&"cause".into(), &"set-env.LC_ALL=C".into()));
+}
+
+#[test]
+fn parameters_of_a_path_that_make_it_slow_are_named_together() {
+    let place = place();
+    let why = "why --no-lock --json network.rr:path=veth,rtt=1ms,up=1MB/s,down=1MB/s,request=9000";
+    let document = parsed(&place.run(why).unwrap().exits(0));
+    let candidates = document["candidates"].as_array().unwrap();
+    let of = |cause: &str| candidates.iter().find(|one| one["cause"] == cause).unwrap();
+    assert_eq!(of("bandwidth")["outcome"], "cause", "{document}");
+    assert_eq!(of("bandwidth")["way"], "up=unlimited down=unlimited");
+    assert_eq!(of("delay")["outcome"], "not-needed", "nobody can change a distance: {document}");
+}
+
+#[test]
+fn advice_is_a_setting_that_helps_with_its_commands() {
+    let place = place();
+    // It is slow unless the setting is there.
+    let command = "if [ \"$FAST\" ]; then sleep 0.01; else sleep 0.05; fi";
+    let options =
+        "tune --allow set-env.FAST=1 --allow sched=batch --json --no-lock --shell --advise";
+    let document = parsed(&ran(place.marked(options).arg(command)).unwrap().exits(0));
+    let settings = document["settings"].as_array().unwrap();
+    assert_eq!(settings[0]["setting"], "set-env.FAST=1");
+    assert_eq!(settings[0]["helps"], true, "{document}");
+    assert_eq!(settings[1]["helps"], false, "{document}");
+    assert_eq!(settings[1]["set"], "chrt --batch 0 COMMAND");
+    place.run("tune --allow thp=always").unwrap().exits(2).says(&["--advise"]);
+    place.run("tune --advise true --allow thq=always").unwrap().exits(2).says(&["`thp`"]);
+}
+
+#[test]
 fn work_that_fails_without_a_suspected_cause_is_reported_next_to_it() {
     let command = "test \"$PERL5OPT\" && sleep 0.01";
     // What becomes of huge pages may be undecided after so short a time.

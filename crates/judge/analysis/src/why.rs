@@ -25,6 +25,8 @@ pub struct WhyFinding {
     pub unit: String,
     /// The result with all suspected causes in place; None if nothing was measured.
     pub result: Option<Estimate>,
+    /// The run that was faster, with its result; None if none was named.
+    pub since: Option<(Id, Estimate)>,
     /// The time that all runs together were given, in seconds.
     pub budget_s: f64,
     /// The runs that it rests on.

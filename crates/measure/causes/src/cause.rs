@@ -1,6 +1,7 @@
 //! What a cause is.
 
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
+use std::path::Path;
 
 use plumb_machine::Root;
 use plumb_model::{Point, Value};
@@ -25,8 +26,10 @@ pub struct Suspect<'s> {
     pub root: &'s Root,
     /// The point that is measured.
     pub point: &'s Point,
-    /// The names of the variables in its environment.
-    pub variables: BTreeSet<String>,
+    /// The variables in its environment.
+    pub variables: BTreeMap<String, String>,
+    /// The folder that its files are in.
+    pub folder: &'s Path,
 }
 
 /// Why something may be the cause, and how to find out.
@@ -48,8 +51,8 @@ pub struct Suspicion {
 pub enum Removal {
     /// These knobs, as `--set` takes them.
     Knobs(Vec<String>),
-    /// Another value of a parameter.
-    Parameter(&'static str, Value),
+    /// Other values of parameters.
+    Parameters(Vec<(&'static str, Value)>),
 }
 
 /// What the user can do about a cause.
@@ -75,6 +78,24 @@ impl Suspect<'_> {
         rest.split_whitespace().nth(number.checked_sub(3)?)?.parse().ok()
     }
 
+    /// The value of a parameter of the point; None if it has no such parameter.
+    pub(crate) fn setting(&self, name: &str) -> Option<&Value> {
+        self.point.settings.get(name)
+    }
+
+    /// `NAME=VALUE` of a parameter, as people type it.
+    pub(crate) fn typed_setting(&self, name: &str) -> Option<String> {
+        let value = self.setting(name)?;
+        let start = format!("{name}=");
+        let typed = self.point.key.split(',').find(|setting| setting.starts_with(&start));
+        Some(typed.map_or_else(|| format!("{start}{value}"), str::to_owned))
+    }
+
+    /// The variable with this name, if it is in the environment and not empty.
+    pub(crate) fn variable(&self, name: &str) -> Option<&str> {
+        self.variables.get(name).map(String::as_str).filter(|value| !value.is_empty())
+    }
+
     /// Whether programs of the user or of this machine are measured, which their environment can slow down. plumb's own
     /// loops are one binary.
     pub(crate) fn starts_programs(&self) -> bool {
@@ -86,7 +107,7 @@ impl Suspect<'_> {
     pub(crate) fn set_among(&self, names: &[&str]) -> Vec<String> {
         names
             .iter()
-            .filter(|name| self.variables.contains(**name))
+            .filter(|name| self.variables.contains_key(**name))
             .map(|&name| name.into())
             .collect()
     }

@@ -5,6 +5,8 @@
 
 mod cause;
 mod causes;
+mod changed;
 
 pub use cause::{Cause, Remedy, Removal, Suspect, Suspicion};
 pub use causes::{CAUSES, find};
+pub use changed::knob_of_fact;

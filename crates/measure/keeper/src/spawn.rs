@@ -39,6 +39,7 @@ pub fn start(
     for name in &options.unset {
         command.env_remove(name);
     }
+    command.envs(options.set.iter().map(|(name, value)| (name, value)));
     if let Some(bytes) = options.padding {
         command.env(PADDING, "x".repeat(bytes));
         if options.same_padding {

@@ -48,12 +48,16 @@ pub enum SpawnOption {
     CpuQuota(u64),
     /// Bytes of memory, by its own control group.
     MemoryLimit(u64),
+    /// Bytes per second in each direction from and to each disk, by its own control group; None for no limit.
+    IoLimit(Option<u64>),
     /// Bytes more in the environment; None for a number that chance picks.
     Padding(Option<usize>),
     /// Whether address spaces are laid out the same way.
     FixedLayout(bool),
     /// A variable that is not in its environment.
     UnsetVariable(String),
+    /// A variable of its environment, with its value.
+    SetVariable(String, String),
 }
 
 /// How a process is started.
@@ -72,6 +76,8 @@ pub struct SpawnOptions {
     pub groups: Vec<String>,
     /// Variables that it does not inherit.
     pub unset: Vec<String>,
+    /// Variables of its environment with other values than those of the keeper.
+    pub set: Vec<(String, String)>,
     /// So many bytes more in its environment.
     pub padding: Option<usize>,
     /// Whether that is so for all processes, and not for this one by chance.

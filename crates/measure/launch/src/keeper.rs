@@ -214,7 +214,7 @@ impl KeeperLauncher {
                 self.until,
             );
         }
-        let mounts_of = self.medium(role, planned).map(MountedMedium::pid);
+        let mounts_of = self.medium(role, planned).and_then(MountedMedium::pid);
         let options = SpawnOptions { mounts_of, ..options };
         let argv = &planned.program.argv;
         Conversation::open_until(&mut self.keeper, argv, &options, timeout, self.until)

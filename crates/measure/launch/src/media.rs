@@ -1,6 +1,9 @@
 //! The media of a run: a process each, which builds it before anything is measured and holds it until the end.
 
 use std::collections::BTreeMap;
+use std::fs;
+use std::os::unix::fs::DirBuilderExt;
+use std::path::Path;
 use std::time::Duration;
 
 use plumb_keeper::{Keeper, ON, SpawnOptions, SystemSetting};
@@ -24,15 +27,16 @@ pub struct Media(BTreeMap<String, MountedMedium>);
 /// A medium that stands.
 #[derive(Debug)]
 pub struct MountedMedium {
-    holder: Conversation,
+    /// The process that holds it; None if nothing was mounted.
+    holder: Option<Conversation>,
     /// Its folder, as those see it that enter its mounts.
     pub dir: String,
 }
 
 impl MountedMedium {
-    /// The process whose mounts have it.
-    pub fn pid(&self) -> u32 {
-        self.holder.pid()
+    /// The process whose mounts have it; None if it has no mounts of its own.
+    pub fn pid(&self) -> Option<u32> {
+        self.holder.as_ref().map(Conversation::pid)
     }
 }
 
@@ -76,7 +80,8 @@ impl Media {
     pub fn end(&mut self, keeper: &mut Keeper) -> Vec<LaunchRefusal> {
         let mut failures = Vec::new();
         for (text, standing) in std::mem::take(&mut self.0) {
-            let ended = standing.holder.clean_and_stop(keeper);
+            let Some(holder) = standing.holder else { continue };
+            let ended = holder.clean_and_stop(keeper);
             failures.extend(ended.err().map(|refusal| refusal.of(&format!("medium={text}"))));
         }
         failures
@@ -89,6 +94,13 @@ impl Media {
         start: impl Fn(Settings) -> Start,
     ) -> Result<(MountedMedium, Vec<String>), LaunchRefusal> {
         let medium = Medium::parse(text).map_err(LaunchRefusal::Failed)?;
+        if let Some(parent) = medium.folder() {
+            let scratch = start(Settings::new()).scratch;
+            let name = Path::new(&scratch).file_name().unwrap_or_default().to_string_lossy();
+            let dir = parent.join(format!("{name}-files")).to_string_lossy().into_owned();
+            fresh_folder(keeper, &dir)?;
+            return Ok((MountedMedium { holder: None, dir }, Vec::new()));
+        }
         let mut params: Settings = [
             (MEDIUM.to_owned(), Value::Text(text.to_owned())),
             (INDEX.to_owned(), Value::Integer(self.0.len() as u64)),
@@ -108,10 +120,21 @@ impl Media {
             }
         };
         match ready.endpoints.get(DIR) {
-            Some(dir) => Ok((MountedMedium { dir: dir.clone(), holder }, ready.notes)),
+            Some(dir) => {
+                let standing = MountedMedium { dir: dir.clone(), holder: Some(holder) };
+                Ok((standing, ready.notes))
+            }
             None => Err(LaunchRefusal::Failed("it does not report its location".into())),
         }
     }
+}
+
+/// Makes a folder that the keeper removes with the run.
+fn fresh_folder(keeper: &mut Keeper, dir: &str) -> Result<(), LaunchRefusal> {
+    // The keeper learns of it first: a plumb that is killed in between leaves nothing behind.
+    keeper.own(Path::new(dir))?;
+    let made = fs::DirBuilder::new().mode(0o711).create(dir);
+    made.map_err(|error| LaunchRefusal::Failed(format!("can't make the folder {dir}: {error}")))
 }
 
 fn named(medium: &str, refusal: LaunchRefusal) -> LaunchRefusal {

@@ -435,8 +435,9 @@ fn put(options: &mut SpawnOptions, option: SpawnOption, group: Option<String>) {
         }
         SpawnOption::FixedLayout(fixed) => options.fixed_layout = fixed,
         SpawnOption::UnsetVariable(name) => options.unset.push(name),
+        SpawnOption::SetVariable(name, value) => options.set.push((name, value)),
         // The group alone limits it.
-        SpawnOption::CpuQuota(_) | SpawnOption::MemoryLimit(_) => {}
+        SpawnOption::CpuQuota(_) | SpawnOption::MemoryLimit(_) | SpawnOption::IoLimit(_) => {}
     }
     // Of version 2, several limits have one group.
     options.groups.extend(group.filter(|group| !options.groups.contains(group)));

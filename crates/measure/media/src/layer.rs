@@ -38,6 +38,8 @@ pub enum LayerOption {
     MountOptions,
     /// The key size of AES, a word of [`AesKey`]: `dm-crypt:aes-128`.
     KeySize,
+    /// An absolute path, which must be given: `folder:/var/tmp`.
+    Path,
 }
 
 impl LayerOption {
@@ -49,6 +51,7 @@ impl LayerOption {
             Self::Size => "a size (1GiB)",
             Self::MountOptions => "mount options",
             Self::KeySize => "aes-256 or aes-128",
+            Self::Path => "an absolute path (/var/tmp)",
         }
     }
 }

@@ -1,8 +1,10 @@
 //! Which stacks of layers can be.
 
 use std::fmt;
+use std::path::Path;
 
 use plumb_machine::Root;
+use rustix::fs::{Access, access};
 
 use crate::layer::{AesKey, LayerBase, LayerOption, LayerSurface, MediumLayer};
 use crate::layers::LAYERS;
@@ -55,9 +57,21 @@ impl Medium {
         self.0.iter().any(|(layer, _)| layer.name == name)
     }
 
+    /// The folder that it is, if it is no more than a folder elsewhere.
+    #[must_use]
+    pub fn folder(&self) -> Option<&Path> {
+        self.0
+            .iter()
+            .find(|(layer, _)| layer.takes == LayerOption::Path)
+            .map(|(_, path)| Path::new(path))
+    }
+
     /// What this machine, or this user, lacks for it; nothing is tried.
     #[must_use]
     pub fn missing(&self, root: &Root) -> Option<MissingNeed> {
+        if let Some(folder) = self.folder() {
+            return not_writable(root, folder);
+        }
         if !rustix::process::geteuid().is_root() {
             return Some(MissingNeed::new("a medium needs root", "start plumb as root"));
         }
@@ -138,6 +152,7 @@ fn parse_layer(part: &str) -> Result<(&'static MediumLayer, String), String> {
     let (name, option) = part.split_once(':').unwrap_or((part, ""));
     let layer = named(name).ok_or_else(|| unknown(name))?;
     match (layer.takes, option) {
+        (LayerOption::Path, "") => return Err(format!("`{name}` needs {}", layer.takes.words())),
         (_, "") if !part.contains(':') => {}
         (LayerOption::Nothing, _) => return Err(format!("`{name}` takes no option")),
         (takes, "") => return Err(format!("`{name}:` takes {}", takes.words())),
@@ -150,8 +165,25 @@ fn parse_layer(part: &str) -> Result<(&'static MediumLayer, String), String> {
         }
         // What a filesystem takes is known to its mount only.
         (LayerOption::MountOptions, _) => {}
+        (LayerOption::Path, path) if path.starts_with('/') => {}
+        (LayerOption::Path, path) => {
+            return Err(format!("`{name}:{path}`: {name} takes {}", layer.takes.words()));
+        }
     }
     Ok((layer, option.to_owned()))
+}
+
+/// Why files can't be made in a folder; None if they can.
+fn not_writable(root: &Root, folder: &Path) -> Option<MissingNeed> {
+    let shown = folder.display();
+    let place = root.path(&folder.to_string_lossy());
+    if !place.is_dir() {
+        return Some(MissingNeed::new(format!("{shown} is not a folder"), "name an existing one"));
+    }
+    let may = access(place, Access::WRITE_OK | Access::EXEC_OK);
+    may.err().map(|error| {
+        MissingNeed::new(format!("{shown} can't be written to: {error}"), "name another folder")
+    })
 }
 
 /// Where layers usually lie: devices, what maps them, filesystems, and what lies on these.
@@ -187,6 +219,7 @@ mod tests {
             "ram+xfs+gocryptfs",
             "ram+ext4+loop+ext2",
             "ram+dm-crypt+raw",
+            "folder:/var/tmp",
         ] {
             assert_eq!(Medium::parse(text).unwrap().to_string(), text);
         }
@@ -213,9 +246,12 @@ mod tests {
             assert!(refused.ends_with(&format!("; try medium={instead}")), "{text}: {refused}");
         }
         for (text, why) in [
-            ("ram+ext5", "no layer is called `ext5`; use loop, "),
+            ("ram+ext5", "no layer is called `ext5`; use folder, "),
             ("", "no layer is called ``"),
             ("ram:+ext4", "`ram:` takes a size"),
+            ("folder", "`folder` needs an absolute path"),
+            ("folder:tmp", "`folder:tmp`: folder takes an absolute path"),
+            ("folder:/tmp+gocryptfs", "`gocryptfs` needs a folder below it"),
             ("ram:much+ext4", "`much` is not a size"),
             ("ram+ext4+gocryptfs:x", "`gocryptfs` takes no option"),
             ("ram+ext4+fscrypt:aes-192", "`fscrypt:aes-192`: fscrypt takes aes-256 or aes-128"),

@@ -5,6 +5,7 @@
 //! is handed. Units are converted and text from elsewhere is cleaned by `plumb-text`, charts are drawn by
 //! `plumb-chart`.
 
+mod advice;
 pub mod charts;
 pub mod check;
 pub mod comparison;
@@ -21,6 +22,7 @@ pub mod sessions;
 mod standing_out;
 mod why;
 
+pub use advice::{AdviceDocument, advice_card, advice_json};
 pub use check::{CheckDocument, check_card, check_document, check_json, check_markdown};
 pub use comparison::{
     ComparisonDocument, GateDocument, comparison_card, comparison_document, comparison_json,

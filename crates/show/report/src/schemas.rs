@@ -32,6 +32,7 @@ fn the_committed_schemas_are_those_of_the_documents() {
     is_committed::<GateDocument>("plumb.gate-1.json");
     is_committed::<SessionsDocument>("plumb.sessions-1.json");
     is_committed::<crate::WhyDocument>("plumb.why-1.json");
+    is_committed::<crate::AdviceDocument>("plumb.advice-1.json");
     is_committed::<crate::ReferencesDocument>("plumb.references-1.json");
     is_committed::<crate::ReferenceComparisonDocument>("plumb.reference-comparison-1.json");
     is_committed::<HistoryDocument>("plumb.history-1.json");

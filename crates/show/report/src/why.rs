@@ -36,6 +36,8 @@ pub struct WhyDocument {
     pub unit: String,
     /// The result with all suspected causes in place.
     pub result: Option<EstimatePart>,
+    /// The run that was faster, if one was named.
+    pub since: Option<FasterRunPart>,
     /// The ids of the runs that it rests on.
     pub runs: Vec<String>,
     /// The smallest relative change that is a cause.
@@ -44,6 +46,16 @@ pub struct WhyDocument {
     pub candidates: Vec<CandidatePart>,
     /// Cost without all causes over the cost with them; null if there are not several.
     pub together: Option<EstimatePart>,
+}
+
+/// A run that was faster.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct FasterRunPart {
+    /// The id of the run.
+    pub run: String,
+    /// Its result, in the unit of the document.
+    pub result: EstimatePart,
 }
 
 /// A suspected cause.
@@ -85,6 +97,10 @@ pub fn why_json(finding: &WhyFinding) -> serde_json::Result<String> {
         metric: finding.metric.clone(),
         unit: finding.unit.clone(),
         result: finding.result.as_ref().map(estimate),
+        since: finding
+            .since
+            .as_ref()
+            .map(|(run, result)| FasterRunPart { run: run.to_string(), result: estimate(result) }),
         runs: finding.runs.iter().map(ToString::to_string).collect(),
         least_effect: LEAST_EFFECT,
         candidates: finding.candidates.iter().map(candidate_part).collect(),
@@ -127,6 +143,10 @@ pub fn why_card(finding: &WhyFinding, terminal: &Terminal) -> String {
     out.push_str(&terminal.lines(0, &TextLine::new(Style::Heading, &title)));
     if let Some(result) = &finding.result {
         let text = format!("now: {} {}", finding.metric, in_brackets(result, &finding.unit));
+        out.push_str(&terminal.lines(0, &TextLine::new(Style::Plain, &text)));
+    }
+    if let Some((run, result)) = &finding.since {
+        let text = format!("run {run}: {} {}", finding.metric, in_brackets(result, &finding.unit));
         out.push_str(&terminal.lines(0, &TextLine::new(Style::Plain, &text)));
     }
     for sentence in answer(finding) {
@@ -210,17 +230,7 @@ fn table(finding: &WhyFinding) -> Table {
         TableColumn::left("outcome"),
     ]);
     for candidate in &finding.candidates {
-        let (ratio, outcome) = match &candidate.experiment {
-            CandidateExperiment::NotNeeded => {
-                ("–".to_owned(), "skipped: a cause was already found".to_owned())
-            }
-            CandidateExperiment::NotTried(why) => ("–".to_owned(), format!("not tried: {why}")),
-            CandidateExperiment::Failed(why) => ("–".to_owned(), format!("fails: {why}")),
-            CandidateExperiment::Measured { ratio, outcome } => (
-                ratio.as_ref().map_or_else(|| "–".to_owned(), |ratio| in_brackets(ratio, "")),
-                words(*outcome).to_owned(),
-            ),
-        };
+        let (ratio, outcome) = experiment_text(&candidate.experiment);
         let way = if candidate.way.is_empty() { "–" } else { &candidate.way };
         table.row(vec![
             TextLine::new(Style::Plain, &candidate.cause),
@@ -231,6 +241,21 @@ fn table(finding: &WhyFinding) -> Table {
         ]);
     }
     table
+}
+
+/// The cost with the change over the cost without it, and what came of the experiment.
+pub(crate) fn experiment_text(experiment: &CandidateExperiment) -> (String, String) {
+    match experiment {
+        CandidateExperiment::NotNeeded => {
+            ("–".to_owned(), "skipped: a cause was already found".to_owned())
+        }
+        CandidateExperiment::NotTried(why) => ("–".to_owned(), format!("not tried: {why}")),
+        CandidateExperiment::Failed(why) => ("–".to_owned(), format!("fails: {why}")),
+        CandidateExperiment::Measured { ratio, outcome } => (
+            ratio.as_ref().map_or_else(|| "–".to_owned(), |ratio| in_brackets(ratio, "")),
+            words(*outcome).to_owned(),
+        ),
+    }
 }
 
 fn words(outcome: CandidateOutcome) -> &'static str {
@@ -278,6 +303,7 @@ mod tests {
             metric: "rate".into(),
             unit: "ops/s".into(),
             result: Some(ratio(500.0)),
+            since: None,
             budget_s: 180.0,
             runs: Vec::new(),
             candidates,

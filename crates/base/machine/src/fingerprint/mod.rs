@@ -25,6 +25,6 @@ pub use firmware::power;
 pub use host::host;
 pub use identity::{environment, machine};
 pub use kernel::{config, has};
-pub use mount::holding;
+pub use mount::{Mount, holding};
 pub use tools::container;
 pub use topology::{count_cpus, numa_nodes, virtualisation};

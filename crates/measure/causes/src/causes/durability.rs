@@ -20,7 +20,7 @@ fn suspect(suspect: &Suspect<'_>) -> Option<Suspicion> {
     (word != NONE).then(|| Suspicion {
         evidence: format!("the point has {PARAMETER}={word}"),
         is_common: true,
-        ways: vec![Removal::Parameter(PARAMETER, Value::Text(NONE.to_owned()))],
+        ways: vec![Removal::Parameters(vec![(PARAMETER, Value::Text(NONE.to_owned()))])],
         remedy: Remedy {
             text: "commit several writes at once, use a disk whose cache survives a power failure, or accept losing the last writes".to_owned(),
             command: String::new(),

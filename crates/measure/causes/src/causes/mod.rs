@@ -2,15 +2,29 @@
 
 mod affinity;
 mod allocator;
+mod bandwidth;
 mod cpu_quota;
 mod cpu_weight;
+mod delay;
 mod durability;
+mod environment_size;
+mod filesystem;
 mod governor;
+mod home_folder;
 mod huge_pages;
+mod io_limit;
 mod loader;
+mod locale;
+mod loopback;
+mod loss;
+mod memory_limit;
+mod name_resolution;
 mod nice;
 mod runtime;
 mod scheduling_class;
+mod search_path;
+mod socket_buffer;
+mod temporary_files;
 mod tracer;
 mod turbo;
 
@@ -26,10 +40,24 @@ pub const CAUSES: &[&Cause] = &[
     &governor::CAUSE,
     &turbo::CAUSE,
     &huge_pages::CAUSE,
+    &memory_limit::CAUSE,
+    &io_limit::CAUSE,
+    &filesystem::CAUSE,
     &durability::CAUSE,
+    &bandwidth::CAUSE,
+    &delay::CAUSE,
+    &loss::CAUSE,
+    &socket_buffer::CAUSE,
+    &loopback::CAUSE,
     &loader::CAUSE,
     &allocator::CAUSE,
     &runtime::CAUSE,
+    &search_path::CAUSE,
+    &home_folder::CAUSE,
+    &temporary_files::CAUSE,
+    &name_resolution::CAUSE,
+    &locale::CAUSE,
+    &environment_size::CAUSE,
     &tracer::CAUSE,
 ];
 
@@ -41,8 +69,9 @@ pub fn find(name: &str) -> Option<&'static Cause> {
 
 #[cfg(test)]
 mod tests {
-    use std::collections::BTreeSet;
+    use std::collections::BTreeMap;
     use std::fs;
+    use std::path::Path;
 
     use plumb_machine::Root;
     use plumb_model::{Description, Parameter, ParameterType, Point, Settings, Value};
@@ -77,10 +106,9 @@ mod tests {
     /// The suspicions on a machine of these files, of a point with these settings in an environment of these variables.
     fn suspicions(
         files: &[(&str, &str)],
-        settings: &[(&str, &str)],
-        variables: &[&str],
+        (id, settings): (&str, &[(&str, Value)]),
+        variables: &[(&str, &str)],
     ) -> Vec<(&'static str, Suspicion)> {
-        let id = if settings.is_empty() { "process.command" } else { "datastore.batch" };
         let folder = tempfile::tempdir().unwrap();
         let root = Root::at(folder.path());
         for (path, text) in files {
@@ -88,29 +116,47 @@ mod tests {
             fs::create_dir_all(path.parent().unwrap()).unwrap();
             fs::write(path, text).unwrap();
         }
-        let parameter = |(name, value): &(&str, &str)| {
-            let value = Value::Text((*value).to_owned());
-            Parameter::new((*name).to_owned(), ParameterType::Text, value, String::new())
-        };
-        let description = Description {
-            parameters: settings.iter().map(parameter).collect(),
-            ..Description::new(id, "")
-        };
+        let mut description = Description::new(id, "");
+        for (name, value) in settings {
+            let kind = match value {
+                Value::Integer(_) => ParameterType::Integer,
+                _ => ParameterType::Text,
+            };
+            let parameter = Parameter::new((*name).to_owned(), kind, value.clone(), String::new());
+            description.parameters.push(parameter);
+        }
         let point = Point::new(&description, &Settings::new(), 1).unwrap();
-        let variables: BTreeSet<String> = variables.iter().map(|&name| name.into()).collect();
-        let suspect = Suspect { root: &root, point: &point, variables };
+        let variables: BTreeMap<String, String> = variables
+            .iter()
+            .map(|(name, value)| ((*name).to_owned(), (*value).to_owned()))
+            .collect();
+        let folder = Path::new("/srv/data");
+        let suspect = Suspect { root: &root, point: &point, variables, folder };
         let found =
             CAUSES.iter().filter_map(|cause| Some((cause.name, (cause.suspect)(&suspect)?)));
         found.collect()
     }
 
-    /// The names of the causes, and how the first removes its own.
+    /// The names of the causes of a command, or of a datastore if it has settings, and how the first removes its own.
     fn found(
         files: &[(&str, &str)],
         settings: &[(&str, &str)],
-        variables: &[&str],
+        names: &[&str],
     ) -> (Vec<&'static str>, Option<Removal>) {
-        let all = suspicions(files, settings, variables);
+        let id = if settings.is_empty() { "process.command" } else { "datastore.batch" };
+        let settings: Vec<(&str, Value)> =
+            settings.iter().map(|(name, value)| (*name, Value::Text((*value).into()))).collect();
+        let variables: Vec<(&str, &str)> = names.iter().map(|name| (*name, "1")).collect();
+        of(files, (id, &settings), &variables)
+    }
+
+    /// The same of a point of this workload.
+    fn of(
+        files: &[(&str, &str)],
+        point: (&str, &[(&str, Value)]),
+        variables: &[(&str, &str)],
+    ) -> (Vec<&'static str>, Option<Removal>) {
+        let all = suspicions(files, point, variables);
         let way = all.first().and_then(|(_, suspicion)| suspicion.ways.first().cloned());
         (all.into_iter().map(|(name, _)| name).collect(), way)
     }
@@ -199,9 +245,140 @@ mod tests {
         assert_eq!(allocator, (vec!["allocator"], Some(way)));
         assert_eq!(found(none, &[], &["PYTHONDEVMODE"]).0, ["runtime"]);
         let durability = found(none, &[("durability", "entity")], &[]);
-        let way = Removal::Parameter("durability", Value::Text("none".into()));
+        let way = Removal::Parameters(vec![("durability", Value::Text("none".into()))]);
         assert_eq!(durability, (vec!["durability"], Some(way)));
         let traced = found(&[("proc/self/status", "TracerPid:\t42\n")], &[], &[]);
         assert_eq!(traced, (vec!["tracer"], None));
+    }
+
+    /// A line of mountinfo: what is mounted, where, and with which options.
+    fn mount(number: &str, point: &str, options: &str, kind: &str, device: &str) -> String {
+        format!("30 1 {number} / {point} {options} - {kind} {device} rw\n")
+    }
+
+    #[test]
+    fn paths_are_suspicious_for_what_they_were_made_to_be() {
+        let path = |name: &'static str, value: Value| {
+            let settings = [
+                ("path", Value::Text("veth".into())),
+                ("up", Value::Text("unlimited".into())),
+                ("down", Value::Text("unlimited".into())),
+                ("rtt", Value::Integer(0)),
+                ("loss", Value::Integer(0)),
+                ("buffer", Value::Integer(0)),
+            ];
+            let mut settings = settings.to_vec();
+            settings.retain(|(other, _)| *other != name);
+            settings.push((name, value));
+            let limits = [
+                ("proc/sys/net/ipv4/tcp_rmem", "4096\t131072\t6291456\n"),
+                ("proc/sys/net/ipv4/tcp_wmem", "4096\t16384\t4194304\n"),
+            ];
+            of(&limits, ("network.tcp", &settings), &[]).0
+        };
+        assert!(path("up", Value::Text("unlimited".into())).is_empty());
+        assert_eq!(path("down", Value::Integer(1_000_000)), ["bandwidth"]);
+        assert_eq!(path("rtt", Value::Integer(40_000_000)), ["delay"]);
+        assert_eq!(path("loss", Value::Integer(20_000)), ["loss"]);
+        assert_eq!(path("buffer", Value::Integer(65_536)), ["socket-buffer"]);
+    }
+
+    #[test]
+    fn settings_of_the_network_are_suspicious() {
+        let tcp: &[(&str, Value)] =
+            &[("path", Value::Text("loopback".into())), ("buffer", Value::Integer(0))];
+        let limits = [
+            ("proc/sys/net/ipv4/tcp_rmem", "4096\t16384\t65536\n"),
+            ("proc/sys/net/ipv4/tcp_wmem", "4096\t16384\t4194304\n"),
+        ];
+        let (names, way) = of(&limits, ("network.tcp", tcp), &[]);
+        assert_eq!(names, ["socket-buffer"]);
+        assert_eq!(way, knob("sysctl.net.ipv4.tcp_rmem=4096 131072 6291456"));
+        let usual = suspicions(&[("sys/class/net/lo/mtu", "65536\n")], ("network.tcp", tcp), &[]);
+        assert!(usual[0].0 == "loopback" && usual[0].1.is_common);
+        let small = suspicions(&[("sys/class/net/lo/mtu", "576\n")], ("network.tcp", tcp), &[]);
+        assert!(!small[0].1.is_common && small[0].1.evidence.contains("576 instead of 65536"));
+    }
+
+    #[test]
+    fn limits_on_disks_and_memory_are_suspicious() {
+        let group = ("proc/self/cgroup", "0::/a\n");
+        let disk = [group, ("sys/fs/cgroup/a/io.max", "254:0 rbps=1000000 wbps=max\n")];
+        assert_eq!(found(&disk, &[], &[]), (vec!["io-limit"], knob("io-limit=off")));
+        let version_1 = [
+            ("proc/self/cgroup", "7:blkio:/b\n"),
+            ("sys/fs/cgroup/blkio/b/blkio.throttle.read_iops_device", "254:0 100\n"),
+        ];
+        assert_eq!(found(&version_1, &[], &[]).0, ["io-limit"]);
+        let memory = [
+            group,
+            ("proc/meminfo", "MemTotal:        1048576 kB\n"),
+            ("sys/fs/cgroup/a/memory.high", "67108864\n"),
+            ("sys/fs/cgroup/a/memory.events", "low 0\nhigh 12\nmax 0\n"),
+        ];
+        assert_eq!(
+            found(&memory, &[], &[]),
+            (vec!["memory-limit"], knob("memory-limit=1048576KiB"))
+        );
+        let never = [group, memory[1], memory[2]];
+        assert!(suspicions(&never, ("cpu.sieve", &[]), &[])[0].1.is_common);
+    }
+
+    #[test]
+    fn what_files_lie_on_is_suspicious() {
+        let root = mount("254:0", "/", "rw,relatime", "ext4", "/dev/vda");
+        let evidence = |line: &str, files: &[(&str, &str)]| {
+            let mounts = format!("{root}{line}");
+            let files = [&[("proc/self/mountinfo", mounts.as_str()), ("var/tmp/x", "")], files];
+            let found = suspicions(&files.concat(), ("storage.random", &[]), &[]);
+            found.first().map(|(name, found)| {
+                assert_eq!(*name, "filesystem");
+                let way = Removal::Knobs(vec!["medium=folder:/var/tmp".to_owned()]);
+                assert_eq!(found.ways, [way]);
+                found.evidence.clone()
+            })
+        };
+        assert_eq!(evidence("", &[]), None);
+        let sync = mount("8:1", "/srv", "rw,sync", "ext4", "/dev/sdb1");
+        let text = evidence(&sync, &[]).unwrap();
+        assert_eq!(text, "/srv/data is mounted with `sync`; compared with /var/tmp on /dev/vda");
+        let fuse = mount("0:44", "/srv", "rw", "fuse.sshfs", "host:/data");
+        assert!(evidence(&fuse, &[]).unwrap().contains("is on fuse.sshfs (host:/data)"));
+        let looped = mount("7:0", "/srv", "rw", "ext4", "/dev/loop0");
+        let backing = [("sys/dev/block/7:0/loop/backing_file", "/mnt/image\n")];
+        assert!(
+            evidence(&looped, &backing).unwrap().contains("loop device with the file /mnt/image")
+        );
+        let crypt = mount("252:0", "/srv", "rw", "xfs", "/dev/mapper/data");
+        let uuid = [("sys/dev/block/252:0/dm/uuid", "CRYPT-LUKS2-1\n")];
+        assert!(evidence(&crypt, &uuid).unwrap().contains("encrypted device /dev/mapper/data"));
+        let block = mount("43:0", "/srv", "rw", "ext4", "/dev/nbd0");
+        assert!(evidence(&block, &[]).unwrap().contains("network block device /dev/nbd0"));
+    }
+
+    #[test]
+    fn folders_and_variables_of_commands_are_suspicious() {
+        let mounts = mount("254:0", "/", "rw", "ext4", "/dev/vda")
+            + &mount("0:44", "/slow", "rw", "fuse.test", "test");
+        let files =
+            [("proc/self/mountinfo", mounts.as_str()), ("usr/bin/ls", ""), ("slow/bin/x", "")];
+        let command: (&str, &[(&str, Value)]) = ("process.command", &[]);
+        let variables = [("PATH", "/slow/bin:/usr/bin"), ("HOME", "/slow/me"), ("TMPDIR", "/slow")];
+        let (names, way) = of(&files, command, &variables);
+        assert_eq!(names, ["search-path", "home-folder", "temporary-files"]);
+        assert_eq!(way, knob("set-env.PATH=/usr/bin"));
+        let servers = [("etc/resolv.conf", "# none\nnameserver 192.0.2.1\nnameserver 192.0.2.2\n")];
+        assert_eq!(
+            of(&servers, command, &[]),
+            (vec!["name-resolution"], knob("set-env.RES_OPTIONS=timeout:1 attempts:1"))
+        );
+        let (names, way) = of(&[], command, &[("LANG", "en_US.UTF-8"), ("LC_CTYPE", "")]);
+        assert_eq!((names, way), (vec!["locale"], knob("set-env.LC_ALL=C")));
+        assert_eq!(of(&[], command, &[("LC_ALL", "C"), ("LANG", "en_US.UTF-8")]).0, [""; 0]);
+        let large = "x".repeat(100_000);
+        let (names, way) = of(&[], command, &[("MANIFEST", &large), ("SMALL", "1")]);
+        assert_eq!((names, way), (vec!["environment-size"], knob("unset-env.MANIFEST")));
+        // plumb's own loops start no programs.
+        assert!(of(&[], ("cpu.sieve", &[]), &[("MANIFEST", &large)]).0.is_empty());
     }
 }

@@ -5,6 +5,7 @@ mod dm_crypt;
 mod ext2;
 mod ext4;
 mod filesystem;
+mod folder;
 mod fscrypt;
 mod gocryptfs;
 mod loop_device;
@@ -18,6 +19,7 @@ use crate::layer::MediumLayer;
 
 /// All layers; what is not listed does not exist.
 pub const LAYERS: &[&MediumLayer] = &[
+    &folder::LAYER,
     &loop_device::LAYER,
     &ram::LAYER,
     &zram::LAYER,

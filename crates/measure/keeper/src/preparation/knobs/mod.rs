@@ -10,12 +10,14 @@ mod energy;
 mod env_size;
 mod governor;
 mod icmp_limit;
+mod io_limit;
 mod irq;
 mod medium;
 mod memory_limit;
 mod nice;
 mod pin;
 mod sched;
+mod set_env;
 mod smt;
 mod stop_service;
 mod swap_reset;
@@ -52,8 +54,10 @@ pub const KNOBS: &[&Knob] = &[
     &cpuset::KNOB,
     &cpu_quota::KNOB,
     &memory_limit::KNOB,
+    &io_limit::KNOB,
     &env_size::KNOB,
     &unset_env::KNOB,
+    &set_env::KNOB,
     &aslr::KNOB,
 ];
 

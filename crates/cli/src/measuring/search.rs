@@ -1,0 +1,430 @@
+//! A search among changes that may make work faster: each is tried next to the work as it is, and what helps is confirmed on
+//! fresh pairs.
+
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use clap::Args;
+use plumb_analysis::{
+    CandidateExperiment, CandidateFinding, CandidateOutcome, Estimate, Finding, LEAST_EFFECT,
+    METHOD_VERSION, PointComparison, RunFinding, WhyFinding,
+};
+use plumb_causes::Removal;
+use plumb_launch::may_have;
+use plumb_model::{Confidence, Goal, Id, PlannedPoint, Preparation, VerdictGoal};
+use plumb_suite::{nearest, time_ns};
+
+use crate::error::{CommandError, Result};
+use crate::locate;
+use crate::measuring::execute::{StoredRun, complete, execute};
+use crate::measuring::job::MeasuringJob;
+use crate::measuring::setup::Setup;
+use crate::measuring::target::{FilesPlace, TargetArgs, folders};
+use crate::planning::arguments::ExecutionArgs;
+use crate::planning::command::{self, TypedCommand};
+use crate::planning::plan::{PlanRequest, plan};
+use crate::planning::{catalogue, knobs, points, prepare};
+use crate::ui::Ui;
+
+/// How the work of a search is found and measured.
+#[derive(Debug, Args)]
+pub struct SearchArgs {
+    /// Run the command with /bin/sh -c
+    #[arg(long)]
+    pub shell: bool,
+    /// Accept a command that exits with a non-zero status
+    #[arg(short, long)]
+    pub ignore_failure: bool,
+    #[command(flatten)]
+    pub target: TargetArgs,
+    #[command(flatten)]
+    pub execution: ExecutionArgs,
+}
+
+/// The time of all runs together if the user states none, in nanoseconds.
+const DEFAULT_BUDGET_NS: u64 = 180_000_000_000;
+/// The share of it for fresh pairs.
+const SHARE_OF_FRESH_PAIRS: f64 = 0.4;
+/// Why something was not tried that could have been.
+const OUT_OF_TIME: &str = "out of time";
+/// In less time nothing is measured.
+const SHORTEST: Duration = Duration::from_secs(2);
+/// A change that may make the work faster.
+pub struct SearchCandidate {
+    /// What is known of it.
+    pub finding: CandidateFinding,
+    /// Whether it is tried only if nothing else helps.
+    pub is_common: bool,
+    /// None if plumb cannot make the change.
+    pub changed: Option<ChangedPoint>,
+}
+
+/// The work with a change.
+#[derive(Clone)]
+pub struct ChangedPoint {
+    /// What is changed.
+    pub way: Removal,
+    /// The point with the change.
+    pub point: PlannedPoint,
+}
+
+impl SearchCandidate {
+    /// Whether it makes, or seems to make, the work faster.
+    fn helps(&self) -> bool {
+        matches!(
+            self.finding.experiment,
+            CandidateExperiment::Measured { outcome: CandidateOutcome::Cause, .. }
+        )
+    }
+}
+
+/// A search among changes.
+pub struct ChangeSearch<'s> {
+    args: &'s SearchArgs,
+    store: Option<&'s Path>,
+    ui: &'s Ui,
+    begun: Instant,
+    /// The time of all runs together.
+    budget: Duration,
+    /// The work as it is.
+    subject: PlannedPoint,
+    candidates: Vec<SearchCandidate>,
+    /// The runs so far.
+    runs: Vec<Id>,
+    /// The result of the work as it is.
+    result: Option<Estimate>,
+    /// Cost with all changes that help, if there are several.
+    together: Option<Estimate>,
+}
+
+impl<'s> ChangeSearch<'s> {
+    /// A search that has not begun.
+    ///
+    /// # Errors
+    /// When the budget is no time.
+    pub fn new(
+        args: &'s SearchArgs,
+        subject: PlannedPoint,
+        candidates: Vec<SearchCandidate>,
+        store: Option<&'s Path>,
+        ui: &'s Ui,
+    ) -> Result<Self> {
+        let budget_ns = match &args.execution.budget {
+            Some(budget) => time_ns(budget)?,
+            None => DEFAULT_BUDGET_NS,
+        };
+        Ok(Self {
+            args,
+            store,
+            ui,
+            begun: Instant::now(),
+            budget: Duration::from_nanos(budget_ns),
+            subject,
+            candidates,
+            runs: Vec::new(),
+            result: None,
+            together: None,
+        })
+    }
+
+    /// Tries all changes: those that are common only if no other helps.
+    ///
+    /// # Errors
+    /// When the work itself fails, or the user interrupts.
+    pub fn run(mut self) -> Result<WhyFinding> {
+        for is_common in [false, true] {
+            self.try_all(is_common)?;
+        }
+        Ok(self.finding())
+    }
+
+    /// Tries these changes one at a time, and confirms those that help on fresh pairs.
+    fn try_all(&mut self, is_common: bool) -> Result<()> {
+        let tried = self
+            .indices(|candidate| candidate.is_common == is_common && candidate.changed.is_some());
+        if tried.is_empty() {
+            return Ok(());
+        }
+        if !self.indices(SearchCandidate::helps).is_empty() {
+            for index in tried {
+                self.candidates[index].finding.experiment = CandidateExperiment::NotNeeded;
+            }
+            return Ok(());
+        }
+        if self.rest() < SHORTEST {
+            for index in tried {
+                let why = OUT_OF_TIME.to_owned();
+                self.candidates[index].finding.experiment = CandidateExperiment::NotTried(why);
+            }
+            return Ok(());
+        }
+        for &index in &tried {
+            let CandidateFinding { cause, evidence, .. } = &self.candidates[index].finding;
+            self.ui.say(&format!("to try: {cause} ({evidence})"));
+        }
+        let measured = self.compared(&tried, 1.0 - SHARE_OF_FRESH_PAIRS, Confidence::NinetyFive)?;
+        let results = &measured.finding.results;
+        let as_it_is = results.iter().find(|result| result.primary && result.point.index == 0);
+        self.result = as_it_is.map(Finding::shown);
+        for (side, &index) in tried.iter().enumerate() {
+            let experiment = experiment(&measured.finding, side + 1);
+            self.candidates[index].finding.experiment = experiment;
+        }
+        self.confirm()
+    }
+
+    /// Measures what seems to help again, on fresh pairs; several changes also together.
+    fn confirm(&mut self) -> Result<()> {
+        let likely = self.indices(SearchCandidate::helps);
+        if likely.is_empty() {
+            return Ok(());
+        }
+        if self.rest() < SHORTEST {
+            for index in likely {
+                if let CandidateExperiment::Measured { outcome, .. } =
+                    &mut self.candidates[index].finding.experiment
+                {
+                    *outcome = CandidateOutcome::Undecided;
+                }
+            }
+            return Ok(());
+        }
+        self.ui.say("confirming on fresh pairs");
+        let measured = self.compared(&likely, 1.0, Confidence::NinetyNine)?;
+        for (side, &index) in likely.iter().enumerate() {
+            let found = of_side(&measured.finding, side + 1);
+            self.candidates[index].finding.experiment = CandidateExperiment::Measured {
+                ratio: found.and_then(|found| found.found.ratio.clone()),
+                outcome: found.map_or(CandidateOutcome::NotConfirmed, CandidateOutcome::after),
+            };
+        }
+        // All were made together: if one of them does not help after all, that figure is of something else.
+        let are_confirmed = likely.iter().all(|&index| self.candidates[index].helps());
+        if likely.len() > 1 && are_confirmed {
+            let together = of_side(&measured.finding, likely.len() + 1);
+            self.together = together.and_then(|found| found.found.ratio.clone());
+        }
+        Ok(())
+    }
+
+    /// The time that is left.
+    fn rest(&self) -> Duration {
+        self.budget.saturating_sub(self.begun.elapsed())
+    }
+
+    fn indices(&self, of: impl Fn(&SearchCandidate) -> bool) -> Vec<usize> {
+        (0..self.candidates.len()).filter(|&index| of(&self.candidates[index])).collect()
+    }
+
+    /// Measures the work as it is and with each of these changes in turns, for at most this share of the time that is left.
+    /// Several that seem to help are also made together.
+    fn compared(
+        &mut self,
+        candidates: &[usize],
+        share_of_rest: f64,
+        confidence: Confidence,
+    ) -> Result<StoredRun> {
+        let mut setup = Setup::start()?;
+        setup.keep_to(&self.args.execution.prepare);
+        let changes: Vec<&ChangedPoint> = candidates
+            .iter()
+            .filter_map(|&index| self.candidates[index].changed.as_ref())
+            .collect();
+        let mut sides = vec![self.subject.clone()];
+        sides.extend(changes.iter().map(|change| change.point.clone()));
+        if confidence == Confidence::NinetyNine && changes.len() > 1 {
+            sides.extend(with_all(&mut setup, &self.subject, &changes)?);
+        }
+        let time = self.rest().mul_f64(share_of_rest);
+        let budget_ns = u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
+        // Fresh pairs need other random choices, also if the user states the seed.
+        let seed = self.args.execution.seed.map(|seed| u64::from(seed) + self.runs.len() as u64);
+        let limits = RunLimits { confidence, budget_ns, seed };
+        let measured = measured(setup, self.args, sides, &limits, self.store, self.ui)?;
+        self.runs.push(measured.record.run);
+        Ok(measured)
+    }
+
+    fn finding(self) -> WhyFinding {
+        let metric = self.subject.description.primary();
+        WhyFinding {
+            method: METHOD_VERSION,
+            subject: self.subject.title.clone().unwrap_or_else(|| self.subject.point.name()),
+            metric: metric.map(|metric| metric.name.clone()).unwrap_or_default(),
+            unit: metric.map(|metric| metric.unit.clone()).unwrap_or_default(),
+            result: self.result,
+            since: None,
+            budget_s: self.budget.as_secs_f64(),
+            runs: self.runs,
+            candidates: self.candidates.into_iter().map(|candidate| candidate.finding).collect(),
+            together: self.together,
+        }
+    }
+}
+
+/// The point that this text names: a workload, or a command.
+///
+/// # Errors
+/// When it is neither, or several points.
+pub fn subject(setup: &mut Setup, text: &str, args: &SearchArgs) -> Result<PlannedPoint> {
+    let all = setup.all_threads();
+    if !points::is_point(&mut setup.keeper, text) {
+        let command = TypedCommand::new(text, args.shell)?;
+        // Without a candidate nothing is started, so that a mistyped name would look like one without causes.
+        if !args.shell && !exists(command.program()) {
+            return Err(no_subject(text));
+        }
+        let settings = [command::ignoring(args.ignore_failure)].into();
+        return command::point(&command, args.shell, settings, &[]);
+    }
+    let names = [text.to_owned()];
+    let mut found = points::resolve(&mut setup.keeper, &names, &[], all)?.points;
+    match found.len() {
+        1 => Ok(found.remove(0)),
+        several => Err(CommandError::usage(format!("`{}` stands for {several} points", text))
+            .hint("give one value for each parameter: plumb why memory.copy:method=nt")),
+    }
+}
+
+/// Whether there is a program of this name or at this path.
+fn exists(program: &str) -> bool {
+    let path = Path::new(program);
+    if program.contains('/') { path.is_file() } else { locate::on_path(path).is_some() }
+}
+
+/// What was typed is neither a workload nor a command.
+fn no_subject(text: &str) -> CommandError {
+    let id = text.split(':').next().unwrap_or(text);
+    let error = CommandError::usage(format!("`{text}` is neither a workload nor a command"));
+    match nearest(id, &catalogue::builtin_names()) {
+        Some(near) => error.hint(format!("did you mean `{near}`?")),
+        None => error.hint("`plumb list` shows the workloads; --shell runs a line of the shell"),
+    }
+}
+
+/// The point with this change, or why this machine or this user cannot have it.
+///
+/// # Errors
+/// When the point is none with another value of a parameter, because of a fault in plumb.
+pub fn changed(
+    setup: &mut Setup,
+    subject: &PlannedPoint,
+    way: &Removal,
+) -> Result<std::result::Result<PlannedPoint, String>> {
+    match way {
+        Removal::Knobs(texts) => {
+            let mut point = subject.clone();
+            for text in texts {
+                let preparation = match knobs::of_invocations(text) {
+                    Ok(preparation) => preparation,
+                    Err(error) => return Ok(Err(error.to_string())),
+                };
+                if let Err(why) = may_have(&locate::root(), &preparation) {
+                    return Ok(Err(why));
+                }
+                point.preparation.push(preparation);
+            }
+            Ok(Ok(point))
+        }
+        Removal::Parameters(values) => {
+            let all = setup.all_threads();
+            Ok(Ok(points::changed(&mut setup.keeper, subject, values, all)?))
+        }
+    }
+}
+
+/// How one run of a search ends.
+struct RunLimits {
+    confidence: Confidence,
+    budget_ns: u64,
+    /// The seed of its random choices; None: the clock.
+    seed: Option<u64>,
+}
+
+/// Measures sides in turns, each compared with the first, and stores the run.
+fn measured(
+    mut setup: Setup,
+    args: &SearchArgs,
+    sides: Vec<PlannedPoint>,
+    limits: &RunLimits,
+    store: Option<&Path>,
+    ui: &Ui,
+) -> Result<StoredRun> {
+    let all = setup.all_threads();
+    let prepare = prepare::wanted(&mut setup.keeper, &args.execution.prepare, None, all)?;
+    let Some(metric) = sides[0].description.primary().map(|metric| metric.name.clone()) else {
+        return Err(CommandError::usage("the workload has no metric to compare"));
+    };
+    let goal = Goal::Verdict(VerdictGoal {
+        confidence: limits.confidence,
+        beyond: true,
+        ..VerdictGoal::new(&metric, LEAST_EFFECT, VerdictGoal::MOST_PAIRS)
+    });
+    let is_command = sides[0].point.workload == command::COMMAND;
+    let place = if is_command { FilesPlace::Scratch } else { args.target.place() };
+    let folders = folders(&mut setup.keeper, &place)?;
+    let mut request = PlanRequest::new(sides, goal, prepare);
+    request.budget_ns = Some(limits.budget_ns);
+    request.seed = limits.seed;
+    let plan = plan(request, &args.execution, &folders.dir)?;
+    let job = MeasuringJob {
+        lock: !args.execution.no_lock,
+        host: args.execution.host.clone(),
+        ..MeasuringJob::new(plan, folders, store)
+    };
+    let measured = execute(setup, job, ui)?;
+    // Only the work as it is must succeed: what fails without a suspected cause is reported next to that cause.
+    let has_result = measured.finding.results.iter().any(|result| result.point.index == 0);
+    let is_broken = !measured.finding.failed.is_empty() || !measured.record.unsupported.is_empty();
+    if measured.ended.interrupted || (!has_result && is_broken) {
+        complete(measured)
+    } else {
+        Ok(measured)
+    }
+}
+
+/// What the comparison of a side with the first says.
+fn experiment(finding: &RunFinding, side: usize) -> CandidateExperiment {
+    let compared = of_side(finding, side).filter(|found| found.found.ratio.is_some());
+    if let Some(found) = compared {
+        return CandidateExperiment::Measured {
+            ratio: found.found.ratio.clone(),
+            outcome: CandidateOutcome::of(found),
+        };
+    }
+    if let Some(failed) = finding.failed.iter().find(|failed| failed.point.index == side) {
+        return CandidateExperiment::Failed(failed.why.clone());
+    }
+    match finding.unsupported.iter().find(|missing| missing.point.index == side) {
+        Some(missing) => CandidateExperiment::NotTried(missing.why.clone()),
+        None => CandidateExperiment::NotTried(OUT_OF_TIME.to_owned()),
+    }
+}
+
+fn of_side(finding: &RunFinding, side: usize) -> Option<&PointComparison> {
+    finding.against_first.iter().find(|found| found.point.index == side)
+}
+
+/// The point with all of these changes; None if they cannot be made together.
+fn with_all(
+    setup: &mut Setup,
+    subject: &PlannedPoint,
+    changes: &[&ChangedPoint],
+) -> Result<Option<PlannedPoint>> {
+    let mut point = subject.clone();
+    for change in changes {
+        match changed(setup, &point, &change.way)? {
+            Ok(with_change) => point = with_change,
+            Err(_) => return Ok(None),
+        }
+    }
+    // A knob that several of them need is set once.
+    let mut preparation: Vec<Preparation> = Vec::new();
+    for one in point.preparation {
+        if !preparation.contains(&one) {
+            preparation.push(one);
+        }
+    }
+    let title = Some("all changes together".to_owned());
+    Ok(Some(PlannedPoint { title, preparation, ..point }))
+}
