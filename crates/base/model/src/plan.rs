@@ -99,6 +99,9 @@ pub struct Expectation {
     /// Whether `value` and `range` are cycles per unit of the metric's work: the run has to measure the clock, too.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub in_cycles: bool,
+    /// What can carry no more than `value`: `PCIe 4.0 ×4 of nvme0n1`. Then it is a ceiling, which nothing has to reach.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub limit: Option<String>,
 }
 
 impl Expectation {

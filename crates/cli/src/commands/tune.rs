@@ -28,9 +28,9 @@ use crate::ui::Ui;
   plumb run --set thp=never        set one knob for a run
 
 --advise tries one setting at a time, alternating with unmodified runs, and keeps none. A setting helps if it makes the work \
-more than 5 % faster (the whole confidence interval), confirmed on fresh pairs at 99 %. plumb shows the command that sets \
-it and the one that undoes this. It takes at most three minutes unless you set --budget. Exit codes: 0 if settings help, or \
-none does; 5 if it is undecided.
+more than 5 % faster (the whole confidence interval), confirmed on fresh pairs at 99 %. plumb shows the commands to \
+set and undo it. It takes at most three minutes unless you set --budget. Exit codes: 0 if plumb found settings that help, or \
+tested all and none does; 5 if it is undecided.
 
 plumb changes settings only for the duration of a run. It records the old values first. If \
 plumb is killed, it restores them the next time it starts; a reboot also resets them. \
@@ -53,7 +53,10 @@ impl Subcommand for TuneArgs {
     fn run(&self, context: &Context<'_>) -> Result<Exit> {
         match &self.advise {
             Some(subject) => self.advise(subject, context),
-            None => tune(self, context.ui),
+            None => {
+                self.search.refuse_any("--advise")?;
+                tune(self, context.ui)
+            }
         }
     }
 }

@@ -1,12 +1,13 @@
 //! `plumb why`: what makes a workload or a command slow, found by removing one suspected cause at a time.
 
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use clap::Args;
 use plumb_analysis::{CandidateExperiment, CandidateFinding, Estimate, WhyFinding};
 use plumb_causes::{CAUSES, Removal, Suspect, Suspicion, knob_of_fact};
-use plumb_model::{FACTS, FactKind, Id, Impact, PlannedPoint, Sampling};
+use plumb_machine::chosen;
+use plumb_model::{FACTS, FactKind, Id, Impact, PlannedPoint, Sampling, Theme};
 use plumb_query::Selection;
 use plumb_report::{why_card, why_json};
 
@@ -15,7 +16,6 @@ use crate::error::{CommandError, Exit, Result};
 use crate::locate;
 use crate::measuring::search::{self, ChangeSearch, ChangedPoint, SearchArgs, SearchCandidate};
 use crate::measuring::setup::Setup;
-use crate::measuring::target::FilesPlace;
 use crate::planning::setting_commands::SettingCommands;
 use crate::planning::{knobs, shell_syntax};
 use crate::reading::runs;
@@ -43,7 +43,7 @@ pub struct WhyArgs {
     /// A workload (`memory.copy:method=nt`), or a command as one argument
     #[arg(value_name = "WORKLOAD|COMMAND")]
     subject: String,
-    /// First try what changed on this machine since a run that was faster
+    /// Also try what changed on this machine since a run that was faster
     #[arg(long, value_name = "RUN", visible_alias = "against")]
     since: Option<String>,
     #[command(flatten)]
@@ -75,22 +75,25 @@ fn why(args: &WhyArgs, store: Option<&Path>, ui: &Ui) -> Result<WhyFinding> {
     let mut setup = Setup::start()?;
     setup.keep_to(&args.search.execution.prepare);
     let mut subject = search::subject(&mut setup, &args.subject, &args.search)?;
-    let folder = target_folder(args);
+    let is_on_medium =
+        args.search.execution.prepare.set.iter().any(|text| text.starts_with("medium="));
+    let folder = (!is_on_medium).then(|| args.search.target.place().path());
     let since = match &args.since {
         Some(run) => Some(FasterRun::read(store, run, &subject)?),
         None => None,
     };
     let mut candidates = match &since {
-        Some(since) => since.candidates(&mut setup, &subject, &folder)?,
+        Some(since) => since.candidates(&mut setup, &subject, folder.as_deref())?,
         None => Vec::new(),
     };
-    let changed: Vec<String> =
-        candidates.iter().map(|candidate| candidate.finding.way.clone()).collect();
-    candidates.extend(
-        suspected(&mut setup, &subject, &folder)?
-            .into_iter()
-            .filter(|candidate| !changed.contains(&candidate.finding.way)),
-    );
+    for candidate in suspected(&mut setup, &subject, folder.as_deref())? {
+        let is_known = candidates.iter().any(|known| {
+            !known.finding.way.is_empty() && known.finding.way == candidate.finding.way
+        });
+        if !is_known {
+            candidates.push(candidate);
+        }
+    }
     if candidates.iter().any(|candidate| candidate.finding.way.contains("cpu-quota")) {
         // Within one period of a quota, a process first runs at full speed, and then not at all.
         let changed = candidates.iter_mut().filter_map(|candidate| candidate.changed.as_mut());
@@ -125,6 +128,15 @@ impl FasterRun {
             return Err(CommandError::usage(format!("run {name} has no result of {wanted}"))
                 .hint(format!("plumb show {name} lists its results")));
         };
+        if found.run.machine() != plumb_machine::machine(&locate::root()).fingerprint {
+            return Err(CommandError::usage(format!("run {name} is from another machine"))
+                .hint("plumb compare shows how two machines differ"));
+        }
+        let prepared = &found.run.prepared;
+        if prepared != "nothing" {
+            return Err(CommandError::usage(format!("run {name} was prepared: {prepared}"))
+                .hint("its settings were not those of the machine: name a run without --prepare and --set"));
+        }
         let facts = found.environment.facts.clone();
         Ok(Self { run, result: found.estimate, facts })
     }
@@ -134,12 +146,17 @@ impl FasterRun {
         &self,
         setup: &mut Setup,
         subject: &PlannedPoint,
-        folder: &Path,
+        folder: Option<&Path>,
     ) -> Result<Vec<SearchCandidate>> {
         let root = locate::root();
-        let now = plumb_machine::environment(&root, folder);
+        let now = plumb_machine::environment(&root, folder.unwrap_or(Path::new(".")));
+        let uses_files = plumb_causes::uses_files(&subject.point.workload);
         let mut candidates = Vec::new();
         for fact in FACTS.iter().filter(|fact| is_of_machine(fact)) {
+            // The folder that another work uses says nothing of this one.
+            if !uses_files && [Theme::Disks, Theme::Place].contains(&fact.theme) {
+                continue;
+            }
             let (Some(was), Some(is)) = (self.facts.get(fact.name), now.facts.get(fact.name))
             else {
                 continue;
@@ -164,9 +181,9 @@ impl FasterRun {
                 finding: CandidateFinding {
                     cause: fact.name.to_owned(),
                     summary: format!("the change of {} since that run", fact.name),
-                    evidence: format!("was {was}, is {is}: {}", fact.why),
+                    evidence: format!("was {}, is {}: {}", chosen(was), chosen(is), fact.why),
                     way: way.as_ref().map_or_else(String::new, |way| way_text(&way.way)),
-                    remedy: "set it as it was".to_owned(),
+                    remedy: "restore the former value".to_owned(),
                     command,
                     experiment: CandidateExperiment::NotTried(refused),
                 },
@@ -178,9 +195,9 @@ impl FasterRun {
     }
 }
 
-/// Whether a fact may make this machine slower than it was.
+/// Whether a fact may make this machine slower than it was. Limits are causes of their own.
 fn is_of_machine(fact: &FactKind) -> bool {
-    fact.is_of_environment() && fact.impact == Impact::Relevant
+    fact.is_of_environment() && fact.impact == Impact::Relevant && fact.theme != Theme::Limits
 }
 
 fn changed_point(way: Removal, point: PlannedPoint, without: &str) -> ChangedPoint {
@@ -195,21 +212,11 @@ fn variables() -> BTreeMap<String, String> {
         .collect()
 }
 
-/// The folder that the files of a workload are made in.
-fn target_folder(args: &WhyArgs) -> PathBuf {
-    let parent = match args.search.target.place() {
-        FilesPlace::Under { parent: Some(parent), .. } => parent,
-        FilesPlace::Under { parent: None, .. } | FilesPlace::Scratch => Path::new("."),
-    };
-    // A folder that does not exist is refused later, with a remedy.
-    parent.canonicalize().unwrap_or_else(|_| parent.to_path_buf())
-}
-
 /// What is suspicious, each with the point without it.
 fn suspected(
     setup: &mut Setup,
     subject: &PlannedPoint,
-    folder: &Path,
+    folder: Option<&Path>,
 ) -> Result<Vec<SearchCandidate>> {
     let root = locate::root();
     let suspect = Suspect { root: &root, point: &subject.point, variables: variables(), folder };

@@ -41,6 +41,30 @@ pub struct SearchArgs {
     pub execution: ExecutionArgs,
 }
 
+impl SearchArgs {
+    /// Refuses all of these options.
+    ///
+    /// # Errors
+    /// When one was typed, because each needs the option `needed`.
+    pub fn refuse_any(&self, needed: &str) -> Result<()> {
+        let execution = &self.execution;
+        let typed = [
+            ("--shell", self.shell),
+            ("--ignore-failure", self.ignore_failure),
+            ("--budget", execution.budget.is_some()),
+            ("--label", !execution.labels.is_empty()),
+            ("--seed", execution.seed.is_some()),
+            ("--set", !execution.prepare.set.is_empty()),
+            ("--prepare", execution.prepare.prepare.is_some()),
+        ];
+        match typed.into_iter().find(|(_, is_typed)| *is_typed) {
+            Some((option, _)) => Err(CommandError::usage(format!("{option} needs {needed}"))
+                .hint("plumb run --set KNOB=VALUE    sets a knob for a run")),
+            None => Ok(()),
+        }
+    }
+}
+
 /// The time of all runs together if the user states none, in nanoseconds.
 const DEFAULT_BUDGET_NS: u64 = 180_000_000_000;
 /// The share of it for fresh pairs.
@@ -49,6 +73,7 @@ const SHARE_OF_FRESH_PAIRS: f64 = 0.4;
 const OUT_OF_TIME: &str = "out of time";
 /// In less time nothing is measured.
 const SHORTEST: Duration = Duration::from_secs(2);
+
 /// A change that may make the work faster.
 pub struct SearchCandidate {
     /// What is known of it.
@@ -165,7 +190,8 @@ impl<'s> ChangeSearch<'s> {
         let measured = self.compared(&tried, 1.0 - SHARE_OF_FRESH_PAIRS, Confidence::NinetyFive)?;
         let results = &measured.finding.results;
         let as_it_is = results.iter().find(|result| result.primary && result.point.index == 0);
-        self.result = as_it_is.map(Finding::shown);
+        // A later run is shorter.
+        self.result = self.result.take().or_else(|| as_it_is.map(Finding::shown));
         for (side, &index) in tried.iter().enumerate() {
             let experiment = experiment(&measured.finding, side + 1);
             self.candidates[index].finding.experiment = experiment;
@@ -282,7 +308,7 @@ pub fn subject(setup: &mut Setup, text: &str, args: &SearchArgs) -> Result<Plann
     match found.len() {
         1 => Ok(found.remove(0)),
         several => Err(CommandError::usage(format!("`{}` stands for {several} points", text))
-            .hint("give one value for each parameter: plumb why memory.copy:method=nt")),
+            .hint("give one value for each parameter: memory.copy:method=nt")),
     }
 }
 
@@ -418,13 +444,15 @@ fn with_all(
             Err(_) => return Ok(None),
         }
     }
-    // A knob that several of them need is set once.
-    let mut preparation: Vec<Preparation> = Vec::new();
-    for one in point.preparation {
-        if !preparation.contains(&one) {
-            preparation.push(one);
+    let mut preparations: Vec<Preparation> = Vec::new();
+    for preparation in point.preparation {
+        // A knob that several of them need is set once, and has one value.
+        match preparations.iter().find(|other| other.knob == preparation.knob) {
+            Some(other) if other.value != preparation.value => return Ok(None),
+            Some(_) => {}
+            None => preparations.push(preparation),
         }
     }
     let title = Some("all changes together".to_owned());
-    Ok(Some(PlannedPoint { title, preparation, ..point }))
+    Ok(Some(PlannedPoint { title, preparation: preparations, ..point }))
 }

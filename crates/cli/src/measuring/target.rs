@@ -57,6 +57,18 @@ pub enum FilesPlace<'p> {
     Scratch,
 }
 
+impl FilesPlace<'_> {
+    /// The folder, or the device, that files are made in or on.
+    pub fn path(&self) -> PathBuf {
+        let parent = match self {
+            Self::Under { parent: Some(parent), .. } => parent,
+            Self::Under { parent: None, .. } | Self::Scratch => Path::new("."),
+        };
+        // A folder that does not exist is refused later, with a remedy.
+        parent.canonicalize().unwrap_or_else(|_| parent.to_path_buf())
+    }
+}
+
 /// Where a run works.
 pub struct Folders {
     /// For keys, sockets and helpers.

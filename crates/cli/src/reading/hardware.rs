@@ -1,6 +1,8 @@
 //! What the results should be by the microarchitecture of this machine.
 
-use plumb_machine::Root;
+use std::path::Path;
+
+use plumb_machine::{DiskLink, Root, disk_link};
 use plumb_model::{Expectation, PlannedPoint, Point, Settings};
 use plumb_reference::{HardwareFigure, Microarchitecture, microarchitecture};
 
@@ -10,6 +12,47 @@ pub fn expectations(points: &[PlannedPoint]) -> Vec<Expectation> {
     let cpuinfo = Root::from_environment().text("/proc/cpuinfo").unwrap_or_default();
     let Some(known) = microarchitecture(&cpuinfo) else { return Vec::new() };
     of_microarchitecture(&known, is_guest(&cpuinfo), points)
+}
+
+/// What the link of the disk carries that holds this folder, for every point that reads or writes files there; nothing if plumb
+/// does not know the link.
+pub fn limits(points: &[PlannedPoint], folder: &Path) -> Vec<Expectation> {
+    match disk_link(&Root::from_environment(), folder) {
+        Some(link) => of_link(&link, points),
+        None => Vec::new(),
+    }
+}
+
+fn of_link(link: &DiskLink, points: &[PlannedPoint]) -> Vec<Expectation> {
+    let mut all = Vec::new();
+    for planned in points.iter().filter(|planned| uses_link(planned)) {
+        let Some(metric) = planned.description.primary() else { continue };
+        all.push(Expectation {
+            of: planned.point.series(&metric.name),
+            value: link.bytes_per_s,
+            range: None,
+            reference: None,
+            in_cycles: false,
+            limit: Some(format!("{} of {}", link.name, link.disk)),
+        });
+    }
+    all
+}
+
+/// Whether a point moves bytes in one direction between memory and the disk of the target directory.
+fn uses_link(planned: &PlannedPoint) -> bool {
+    let is = |name: &str, word: &str| {
+        planned.point.settings.get(name).is_some_and(|value| value.to_string() == word)
+    };
+    planned.point.workload == "storage.sequential"
+        && planned.far_end.is_none()
+        && !planned.is_ceiling
+        && planned.preparation.iter().all(|preparation| preparation.medium().is_none())
+        && !is("place", "memory")
+        // Reads and writes at once use both directions.
+        && !is("operation", "mixed")
+        // A file that is named may be on another disk.
+        && is("file", "")
 }
 
 /// Whether a hypervisor says what processor this is.
@@ -46,6 +89,7 @@ fn of_microarchitecture(
                     range: Some((figure.cycles, figure.most)),
                     reference: Some(name.clone()),
                     in_cycles: true,
+                    limit: None,
                 });
             }
         }
@@ -60,10 +104,11 @@ fn settings(figure: &HardwareFigure, planned: &PlannedPoint) -> Option<Settings>
 
 #[cfg(test)]
 mod tests {
+    use plumb_machine::DiskLink;
     use plumb_model::{Expectation, PlannedPoint, Point, Program, Settings, Value};
     use plumb_reference::{microarchitecture, microarchitectures};
 
-    use super::{is_guest, of_microarchitecture};
+    use super::{is_guest, of_link, of_microarchitecture};
 
     fn planned(workload: &str, settings: &[(&str, &str)]) -> PlannedPoint {
         let description = plumb_workloads::find(workload).unwrap().describe();
@@ -108,6 +153,26 @@ mod tests {
         assert_eq!(of("crypto.aead", &[("placement", "same-cpu")]).len(), 1);
         let ceiling = PlannedPoint { is_ceiling: true, ..planned("crypto.aead", &[]) };
         assert!(of_microarchitecture(&known, true, &[ceiling]).is_empty());
+    }
+
+    #[test]
+    fn a_link_limits_files_of_the_target_directory_alone() {
+        let link = DiskLink {
+            disk: "nvme0n1".to_owned(),
+            name: "PCIe 4.0 ×4".to_owned(),
+            bytes_per_s: 7.9e9,
+            best: None,
+        };
+        let limits =
+            |settings: &[(&str, &str)]| of_link(&link, &[planned("storage.sequential", settings)]);
+        let read = limits(&[]);
+        assert_eq!(read.len(), 1);
+        assert_eq!(read[0].limit.as_deref(), Some("PCIe 4.0 ×4 of nvme0n1"));
+        assert_eq!(read[0].value, 7.9e9);
+        assert_eq!(limits(&[("operation", "write")]).len(), 1);
+        assert!(limits(&[("place", "memory")]).is_empty());
+        assert!(limits(&[("file", "/mnt/x")]).is_empty());
+        assert!(of_link(&link, &[planned("storage.random", &[])]).is_empty());
     }
 
     /// Every figure names a workload, a metric and settings that exist.

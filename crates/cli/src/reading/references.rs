@@ -183,6 +183,7 @@ pub fn expectations(reference: &Reference, points: &[PlannedPoint]) -> Vec<Expec
                     range: figure.range(),
                     reference: Some(reference.name.clone()),
                     in_cycles: false,
+                    limit: None,
                 });
             }
         }

@@ -35,6 +35,12 @@ fn what_many_healthy_machines_have_too_is_tried_last() {
     let candidates = document["candidates"].as_array().unwrap();
     let locale = candidates.iter().find(|one| one["cause"] == "locale").unwrap();
     assert_eq!((&locale["outcome"], &locale["way"]), (&"cause".into(), &"set-env.LC_ALL=C".into()));
+    let command = "if [ \"$LD_LIBRARY_PATH\" ]; then sleep 0.06; else sleep 0.01; fi";
+    let variables = [("LC_ALL", "C.UTF-8"), ("LD_LIBRARY_PATH", "/nowhere")];
+    let document = parsed(&why(command, &variables, "").exits(0));
+    let candidates = document["candidates"].as_array().unwrap();
+    let locale = candidates.iter().find(|one| one["cause"] == "locale").unwrap();
+    assert_eq!(locale["outcome"], "not-needed", "{document}");
 }
 
 #[test]
@@ -47,6 +53,22 @@ fn parameters_of_a_path_that_make_it_slow_are_named_together() {
     assert_eq!(of("bandwidth")["outcome"], "cause", "{document}");
     assert_eq!(of("bandwidth")["way"], "up=unlimited down=unlimited");
     assert_eq!(of("delay")["outcome"], "not-needed", "nobody can change a distance: {document}");
+}
+
+#[test]
+fn a_search_since_a_run_needs_that_run_to_be_comparable() {
+    let place = place();
+    place.run("exec -n 2 --no-lock -q true").unwrap().exits(0);
+    let since = "--since last --budget 4s --no-lock --json";
+    let document = parsed(&place.run(&format!("why true {since}")).unwrap());
+    assert!(document["since"]["result"]["estimate"].as_f64().unwrap() > 0.0, "{document}");
+    place
+        .run(&format!("why cpu.sieve {since}"))
+        .unwrap()
+        .exits(2)
+        .says(&["has no result of cpu.sieve"]);
+    place.run("exec -n 2 --no-lock -q --set nice=1 true").unwrap().exits(0);
+    place.run(&format!("why true {since}")).unwrap().exits(2).says(&["was prepared: nice=1"]);
 }
 
 #[test]
@@ -63,6 +85,7 @@ fn advice_is_a_setting_that_helps_with_its_commands() {
     assert_eq!(settings[1]["helps"], false, "{document}");
     assert_eq!(settings[1]["set"], "chrt --batch 0 COMMAND");
     place.run("tune --allow thp=always").unwrap().exits(2).says(&["--advise"]);
+    place.run("tune --set thp=always").unwrap().exits(2).says(&["--set needs --advise"]);
     place.run("tune --advise true --allow thq=always").unwrap().exits(2).says(&["`thp`"]);
 }
 

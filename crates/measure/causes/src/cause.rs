@@ -28,8 +28,8 @@ pub struct Suspect<'s> {
     pub point: &'s Point,
     /// The variables in its environment.
     pub variables: BTreeMap<String, String>,
-    /// The folder that its files are in.
-    pub folder: &'s Path,
+    /// The folder that its files are in; None if they are on a medium that plumb makes.
+    pub folder: Option<&'s Path>,
 }
 
 /// Why something may be the cause, and how to find out.
@@ -62,6 +62,13 @@ pub struct Remedy {
     pub text: String,
     /// As a command; empty if there is none that fits everywhere.
     pub command: String,
+}
+
+/// Whether a workload reads and writes files in the target directory.
+#[must_use]
+pub fn uses_files(workload: &str) -> bool {
+    const FAMILIES: [&str; 2] = ["storage.", "datastore."];
+    FAMILIES.iter().any(|family| workload.starts_with(family))
 }
 
 impl Suspect<'_> {

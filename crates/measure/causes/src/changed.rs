@@ -1,5 +1,7 @@
 //! Facts of the environment that changed since a run, and the knobs that bring back their former values.
 
+use plumb_machine::chosen;
+
 /// The knob with which a run has this value of a fact again; None if plumb has none for it.
 #[must_use]
 pub fn knob_of_fact(fact: &str, value: &str) -> Option<String> {
@@ -21,12 +23,6 @@ pub fn knob_of_fact(fact: &str, value: &str) -> Option<String> {
         "address_randomisation" => Some(format!("sysctl.kernel.randomize_va_space={value}")),
         _ => None,
     }
-}
-
-/// Of `always [madvise] never` the word in brackets.
-fn chosen(value: &str) -> &str {
-    let word = value.split_whitespace().find_map(|word| word.strip_prefix('[')?.strip_suffix(']'));
-    word.unwrap_or(value)
 }
 
 #[cfg(test)]

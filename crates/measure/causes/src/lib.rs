@@ -7,6 +7,6 @@ mod cause;
 mod causes;
 mod changed;
 
-pub use cause::{Cause, Remedy, Removal, Suspect, Suspicion};
+pub use cause::{Cause, Remedy, Removal, Suspect, Suspicion, uses_files};
 pub use causes::{CAUSES, find};
 pub use changed::knob_of_fact;

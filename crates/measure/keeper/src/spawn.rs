@@ -36,10 +36,12 @@ pub fn start(
     if let Some(cwd) = cwd {
         command.current_dir(cwd);
     }
-    for name in &options.unset {
-        command.env_remove(name);
+    for (name, value) in &options.variables {
+        match value {
+            Some(value) => command.env(name, value),
+            None => command.env_remove(name),
+        };
     }
-    command.envs(options.set.iter().map(|(name, value)| (name, value)));
     if let Some(bytes) = options.padding {
         command.env(PADDING, "x".repeat(bytes));
         if options.same_padding {

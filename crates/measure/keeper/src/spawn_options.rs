@@ -74,10 +74,8 @@ pub struct SpawnOptions {
     pub mounts_of: Option<u32>,
     /// The control groups that it is put into: their folders.
     pub groups: Vec<String>,
-    /// Variables that it does not inherit.
-    pub unset: Vec<String>,
-    /// Variables of its environment with other values than those of the keeper.
-    pub set: Vec<(String, String)>,
+    /// Changes of its environment, in their order: a variable with its value, or None if it does not inherit it.
+    pub variables: Vec<(String, Option<String>)>,
     /// So many bytes more in its environment.
     pub padding: Option<usize>,
     /// Whether that is so for all processes, and not for this one by chance.

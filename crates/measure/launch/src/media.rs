@@ -97,7 +97,8 @@ impl Media {
         if let Some(parent) = medium.folder() {
             let scratch = start(Settings::new()).scratch;
             let name = Path::new(&scratch).file_name().unwrap_or_default().to_string_lossy();
-            let dir = parent.join(format!("{name}-files")).to_string_lossy().into_owned();
+            let fresh = format!("{name}-files-{}", self.0.len());
+            let dir = parent.join(fresh).to_string_lossy().into_owned();
             fresh_folder(keeper, &dir)?;
             return Ok((MountedMedium { holder: None, dir }, Vec::new()));
         }

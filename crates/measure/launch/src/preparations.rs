@@ -434,8 +434,8 @@ fn put(options: &mut SpawnOptions, option: SpawnOption, group: Option<String>) {
             options.same_padding = bytes.is_some();
         }
         SpawnOption::FixedLayout(fixed) => options.fixed_layout = fixed,
-        SpawnOption::UnsetVariable(name) => options.unset.push(name),
-        SpawnOption::SetVariable(name, value) => options.set.push((name, value)),
+        SpawnOption::UnsetVariable(name) => options.variables.push((name, None)),
+        SpawnOption::SetVariable(name, value) => options.variables.push((name, Some(value))),
         // The group alone limits it.
         SpawnOption::CpuQuota(_) | SpawnOption::MemoryLimit(_) | SpawnOption::IoLimit(_) => {}
     }

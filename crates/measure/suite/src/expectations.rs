@@ -59,7 +59,7 @@ pub fn expectations_of_machine(
 
 /// An expectation of this series, point or workload, before its figure is known.
 fn unknown_yet(of: String) -> Expectation {
-    Expectation { of, value: 0.0, range: None, reference: None, in_cycles: false }
+    Expectation { of, value: 0.0, range: None, reference: None, in_cycles: false, limit: None }
 }
 
 /// The metric that an expectation is of, if these points have it.

@@ -1,6 +1,8 @@
 //! Which settings would make something faster: text and document.
 
-use plumb_analysis::{CandidateExperiment, CandidateFinding, LEAST_EFFECT, WhyFinding};
+use plumb_analysis::{
+    CandidateExperiment, CandidateFinding, CandidateOutcome, LEAST_EFFECT, WhyFinding,
+};
 use plumb_text::{Style, Table, TableColumn, Terminal, TextLine};
 use plumb_units::percent;
 use serde::Serialize;
@@ -98,8 +100,12 @@ fn part(finding: &WhyFinding, tried: &CandidateFinding) -> AdvicePart {
 /// The cost with a setting over the cost without it, and what came of it.
 fn outcome(experiment: &CandidateExperiment) -> (String, String) {
     let (ratio, words) = experiment_text(experiment);
-    let words = if words == "cause" { "helps".to_owned() } else { words };
-    (ratio, words)
+    match experiment {
+        CandidateExperiment::Measured { outcome: CandidateOutcome::Cause, .. } => {
+            (ratio, "helps".to_owned())
+        }
+        _ => (ratio, words),
+    }
 }
 
 /// Which settings would make something faster, in lines of a terminal's width.
@@ -145,21 +151,27 @@ fn answer(finding: &WhyFinding) -> Vec<String> {
     if !helpful.is_empty() {
         let parts: Vec<String> = helpful
             .iter()
-            .map(|(setting, ratio)| format!("{} ({}×)", setting.cause, in_brackets(ratio, "")))
+            .map(|(setting, ratio)| format!("{}: {}×", setting.cause, in_brackets(ratio, "")))
             .collect();
         let all = finding.together.as_ref().map(|all| {
             format!("With all of them, the work takes {}× as long.", in_brackets(all, ""))
         });
-        let first = format!("These settings help; the time with each: {}.", parts.join("; "));
+        let first = format!("These settings help, by the time with each: {}.", parts.join("; "));
         return std::iter::once(first).chain(all).collect();
     }
-    if finding.is_undecided() {
-        return vec![format!(
-            "Undecided: too little time to find a gain of {least}, or settings that could not be tried. --budget {:.0}s gives it three times as long.",
+    let first = if finding.is_unsettled() {
+        format!(
+            "Undecided: too little time to find a gain of {least}. --budget {:.0}s gives it three times as long.",
             3.0 * finding.budget_s
-        )];
-    }
-    vec![format!("None of these settings gains more than {least}.")]
+        )
+    } else {
+        format!("None of the settings that could be tried gains more than {least}.")
+    };
+    let untested = finding.untested();
+    let rest = (untested > 0).then(|| {
+        format!("{untested} of {} settings could not be tried.", finding.candidates.len())
+    });
+    std::iter::once(first).chain(rest).collect()
 }
 
 fn table(finding: &WhyFinding) -> Table {
@@ -220,7 +232,7 @@ mod tests {
         let helps = finding(0.5, CandidateOutcome::Cause);
         let card = advice_card(&helps, &Terminal::plain(100));
         for part in [
-            "These settings help; the time with each: thp=always (0.50 [0.45, 0.55]×).",
+            "These settings help, by the time with each: thp=always: 0.50 [0.45, 0.55]×.",
             "thp=always: echo always > /sys/thp",
             "undo: echo madvise > /sys/thp",
         ] {
@@ -231,7 +243,10 @@ mod tests {
         assert_eq!(document["settings"][0]["helps"], true);
         assert_eq!(document["settings"][0]["outcome"], "helps");
         let useless = finding(1.0, CandidateOutcome::NoEffect);
-        assert_eq!(answer(&useless), ["None of these settings gains more than 5 %."]);
+        assert_eq!(
+            answer(&useless),
+            ["None of the settings that could be tried gains more than 5 %."]
+        );
         let unknown = finding(0.9, CandidateOutcome::Undecided);
         assert!(answer(&unknown)[0].starts_with("Undecided"));
     }

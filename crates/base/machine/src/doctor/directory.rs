@@ -6,6 +6,7 @@ use plumb_model::Severity;
 
 use crate::doctor::found::{FoundSymptom, percent};
 use crate::fingerprint::holding;
+use crate::links::disk_link;
 use crate::root::Root;
 use plumb_units::binary_size;
 
@@ -54,7 +55,16 @@ impl FilesystemRoom {
 
 pub fn check(root: &Root, dir: &Path, room: Option<FilesystemRoom>) -> Vec<FoundSymptom> {
     let room = room.and_then(|room| full(dir, room));
-    [elsewhere(root, dir), room].into_iter().flatten().collect()
+    [elsewhere(root, dir), slow_link(root, dir), room].into_iter().flatten().collect()
+}
+
+/// A PCI Express link with fewer lanes, or of an older generation, than the disk and its slot could have.
+fn slow_link(root: &Root, dir: &Path) -> Option<FoundSymptom> {
+    let link = disk_link(root, dir)?;
+    let best = link.best?;
+    let evidence =
+        format!("the link of {} is {}; disk and slot support {best}", link.disk, link.name);
+    Some(FoundSymptom::new("slow-link", Severity::Minor, evidence))
 }
 
 fn elsewhere(root: &Root, dir: &Path) -> Option<FoundSymptom> {

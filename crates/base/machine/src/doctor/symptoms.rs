@@ -206,6 +206,13 @@ pub const SYMPTOMS: &[SymptomKind] = &[
         fix: "use a directory on a local disk: plumb run --dir DIR",
     },
     SymptomKind {
+        name: "slow-link",
+        effects: "minor",
+        why: "the link limits the throughput of the disk",
+        disturbs: FILES,
+        fix: "move the disk to a slot with more lanes, reseat it, or look for a limit in the firmware",
+    },
+    SymptomKind {
         name: "full-disk",
         effects: "minor under 10 % free, major under 1 GiB",
         why: "files become fragmented, and SSDs slow down",

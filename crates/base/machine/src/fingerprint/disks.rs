@@ -22,7 +22,8 @@ pub fn read(root: &Root, mount: Option<&Mount>, facts: &mut RecordedFacts) {
 }
 
 /// The disk that a mounted device is, or is part of.
-fn below(root: &Root, mount: &Mount) -> Option<String> {
+#[must_use]
+pub fn below(root: &Root, mount: &Mount) -> Option<String> {
     let name = mount.device.rsplit('/').next().unwrap_or_default();
     root.names(BASE).into_iter().find(|disk| {
         if is_device(root, disk, mount, disk == name) {
@@ -81,6 +82,7 @@ fn disk(root: &Root, name: &str) -> String {
 }
 
 /// The word in brackets of `mq-deadline [none]`; the whole if there are none.
+#[must_use]
 pub fn chosen(all: &str) -> &str {
     let inside = all.split_once('[').and_then(|(_, rest)| rest.split_once(']'));
     inside.map_or(all, |(chosen, _)| chosen)

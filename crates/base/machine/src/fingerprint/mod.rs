@@ -20,7 +20,7 @@ mod tools;
 mod topology;
 
 pub use cpu::{idle, policies};
-pub use disks::chosen;
+pub use disks::{below as disk_below, chosen};
 pub use firmware::power;
 pub use host::host;
 pub use identity::{environment, machine};

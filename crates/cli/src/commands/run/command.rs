@@ -2,7 +2,7 @@
 
 use std::fs;
 use std::io::ErrorKind;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use clap::Args;
 use plumb_model::{Expectation, Plan, PlannedPoint, Role, prepared_words};
@@ -155,6 +155,11 @@ fn run(args: &RunArgs, store: Option<&Path>, ui: &Ui) -> Result<Exit> {
         has_far_end,
         has_load,
         prepared: prepared_words(prepare.knobs.iter(), companions.iter().chain(&prepare.plugins)),
+        folder: prepare
+            .knobs
+            .iter()
+            .all(|knob| knob.medium().is_none())
+            .then(|| args.target.or(asked.dir()).path()),
     };
     let expectations = all_expectations(&named, &args.expect, &conditions, ui)?;
     if let Some(every) = &args.every {
@@ -184,10 +189,12 @@ struct RunConditions {
     has_load: bool,
     /// How the machine is prepared, in words.
     prepared: String,
+    /// The folder that files are made in; None if they are on a medium that plumb makes.
+    folder: Option<PathBuf>,
 }
 
-/// What the results should be: by its microarchitecture, by references of this kind of machine, by this machine's own file, by suites, by references that
-/// are named, and as typed. Later ones win.
+/// What the results should be: by the link of the disk, by the microarchitecture, by references of this kind of machine, by this
+/// machine's own file, by suites, by references that are named, and as typed. Later ones win.
 fn all_expectations(
     named: &NamedPoints,
     typed: &[String],
@@ -195,6 +202,9 @@ fn all_expectations(
     ui: &Ui,
 ) -> Result<Vec<Expectation>> {
     let mut all = Vec::new();
+    if let Some(folder) = &conditions.folder {
+        all.extend(hardware::limits(&named.points, folder));
+    }
     if !conditions.has_far_end && !conditions.has_load {
         all.extend(hardware::expectations(&named.points));
         let (of_kind, broken) =

@@ -16,13 +16,12 @@ use crate::planning::setting_commands::SettingCommands;
 use crate::ui::Ui;
 
 /// What is tried if the user allows nothing else: it takes nothing from other programs, and is restored at once.
-const USUAL: [&str; 8] = [
+const USUAL: [&str; 7] = [
     "governor=performance",
     "turbo=on",
     "thp=always",
     "thp=never",
     "cpu-latency=10",
-    "icmp-limit=off",
     "nice=-10",
     "sched=batch",
 ];
@@ -44,7 +43,10 @@ pub fn advise(
     let subject = search::subject(&mut setup, subject, args)?;
     let mut candidates = Vec::new();
     for text in allowed {
-        candidates.extend(candidate(&mut setup, &root, &subject, text, knobs::knob(text)?)?);
+        match candidate(&mut setup, &root, &subject, text, knobs::knob(text)?)? {
+            Some(candidate) => candidates.push(candidate),
+            None => ui.say(&format!("{text} is set already")),
+        }
     }
     if allowed.is_empty() {
         for text in USUAL {

@@ -41,7 +41,9 @@ pub(crate) fn judge(results: &mut [Finding], record: &RunRecord) {
                 let other_values =
                     of_ceiling(finding, ceiling_parameter(&planned.description), results)
                         .map_err(|why| without_result(why, finding, record));
-                lower_of(other_values, rungs::of_rungs(finding, planned, results, record))
+                let measured =
+                    lower_of(other_values, rungs::of_rungs(finding, planned, results, record));
+                lower_of(measured, of_limit(finding, record))
             }
             None => Err(NoBaseline::Unknown),
         })
@@ -49,9 +51,9 @@ pub(crate) fn judge(results: &mut [Finding], record: &RunRecord) {
     let clocks: Vec<Option<Estimate>> =
         results.iter().map(|finding| clock(finding, results, record)).collect();
     for ((finding, ceiling), clock) in results.iter_mut().zip(ceilings).zip(clocks) {
-        finding.of_baseline = match stated(finding, record, false) {
+        finding.of_baseline = match stated(finding, record, is_figure) {
             Some(expected) => of_expectation(finding, expected).ok_or(NoBaseline::NotPositive),
-            None => ceiling.or_else(|why| match stated(finding, record, true) {
+            None => ceiling.or_else(|why| match stated(finding, record, is_in_cycles) {
                 // A reason that says more than that nothing is known stays, if the clock is missing.
                 Some(expected) => of_cycles(finding, expected, clock.as_ref())
                     .map_err(|missing| if why == NoBaseline::Unknown { missing } else { why }),
@@ -61,11 +63,23 @@ pub(crate) fn judge(results: &mut [Finding], record: &RunRecord) {
     }
 }
 
-/// The last figure that is stated for a result: in the metric's unit, or in cycles.
+fn is_figure(expectation: &Expectation) -> bool {
+    !expectation.in_cycles && expectation.limit.is_none()
+}
+
+fn is_in_cycles(expectation: &Expectation) -> bool {
+    expectation.in_cycles
+}
+
+fn is_limit(expectation: &Expectation) -> bool {
+    expectation.limit.is_some()
+}
+
+/// The last expectation of this kind for a result.
 fn stated<'r>(
     finding: &Finding,
     record: &'r RunRecord,
-    in_cycles: bool,
+    is_of_kind: fn(&Expectation) -> bool,
 ) -> Option<&'r Expectation> {
     let planned = record.plan.points.get(finding.point.index)?;
     let mut all = record.plan.expectations.iter().rev();
@@ -73,7 +87,7 @@ fn stated<'r>(
         // Who expects something of a workload does not mean points that nobody asked for.
         let is_meant = !planned.is_ceiling || expectation.of != planned.point.workload;
         is_meant
-            && expectation.in_cycles == in_cycles
+            && is_of_kind(expectation)
             && expectation.is_of(&planned.point, &finding.metric, finding.primary)
     })
 }
@@ -103,6 +117,29 @@ fn lower_of(
         (Ok(one), Err(_)) => Ok(one),
         (Err(NoBaseline::Unknown), Err(why)) | (Err(why), Err(_)) => Err(why),
     }
+}
+
+/// A result next to what a part of the hardware carries at most.
+///
+/// # Errors
+/// When nothing is known of it, or the result may be as fast.
+fn of_limit(finding: &Finding, record: &RunRecord) -> Result<ShareOfBaseline, NoBaseline> {
+    let expected = stated(finding, record, is_limit).ok_or(NoBaseline::Unknown)?;
+    let name = expected.limit.clone().unwrap_or_default();
+    let share = share(&over_levels(finding), expected.value, finding.better)
+        .ok_or(NoBaseline::NotPositive)?;
+    let highest = share.high().unwrap_or(share.value);
+    // A cache answers faster than the link behind it.
+    if highest >= 1.0 {
+        return Err(NoBaseline::NotBelow(name));
+    }
+    Ok(ShareOfBaseline {
+        value: expected.value,
+        worst: expected.value,
+        share,
+        verdict: None,
+        source: BaselineSource::Limit { name },
+    })
 }
 
 /// A ceiling that was not measured was perhaps tried.

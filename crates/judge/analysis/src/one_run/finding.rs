@@ -286,11 +286,16 @@ pub enum BaselineSource {
         /// The setting: `place=memory`.
         setting: String,
     },
-    /// Part of the work, which was measured on its own in the same run: the machine cannot do the whole faster.
+    /// Part of the work, which was measured on its own in the same run: the whole can hardly be faster.
     Rung {
         /// The name of its point.
         point: String,
         /// What it is, with the number by which it is multiplied: `2 × one thread`.
+        name: String,
+    },
+    /// A part of the hardware, by what it carries at most: `PCIe 4.0 ×4 of nvme0n1`.
+    Limit {
+        /// What it is.
         name: String,
     },
     /// The microarchitecture, at the clock that the same run measured.
@@ -316,13 +321,15 @@ pub enum BaselineSource {
 }
 
 impl BaselineSource {
-    /// The word that documents have for it: `expectation`, `reference`, `ceiling`, `hardware` or `earlier-runs`.
+    /// The word that documents have for it: `expectation`, `reference`, `ceiling`, `limit`, `hardware` or
+    /// `earlier-runs`.
     #[must_use]
     pub fn word(&self) -> &'static str {
         match self {
             Self::Expectation => "expectation",
             Self::Reference(_) => "reference",
             Self::Ceiling { .. } | Self::Rung { .. } => "ceiling",
+            Self::Limit { .. } => "limit",
             Self::Hardware { .. } => "hardware",
             Self::EarlierRuns { .. } => "earlier-runs",
         }

@@ -56,10 +56,13 @@ fn is_earlier_and_alike(other: &SeriesInRun, series: &SeriesInRun) -> bool {
 /// The share of a result of the median of these values, which are sorted; None if the result has another baseline, or a reason
 /// to have none.
 fn usual(finding: &Finding, values: &[f64]) -> Option<ShareOfBaseline> {
-    // The other reasons say more: the result is as good as its ceiling, or cannot have a baseline.
+    // The other reasons say more: the result is as good as another point of the run, or cannot have a baseline.
     let lacks_baseline = matches!(
         finding.of_baseline,
-        Err(NoBaseline::Unknown | NoBaseline::NotMeasured(_) | NoBaseline::NoResult(_))
+        Err(NoBaseline::Unknown
+            | NoBaseline::NotMeasured(_)
+            | NoBaseline::NoResult(_)
+            | NoBaseline::NotBelow(_))
     );
     if !lacks_baseline || finding.better == Better::Neither {
         return None;

@@ -142,6 +142,7 @@ fn with_expectation(relative: f64, range: Option<(f64, f64)>) -> crate::ShareOfB
         range: range.map(|(low, high)| (low * result, high * result)),
         reference: range.map(|_| "ours".to_owned()),
         in_cycles: false,
+        limit: None,
     });
     only(&record).of_baseline.unwrap()
 }
@@ -238,6 +239,7 @@ fn in_cycles(of: &Spec, has_clock: bool) -> crate::Finding {
         range: Some((4.0, 5.0)),
         reference: Some("Zen 3".to_owned()),
         in_cycles: true,
+        limit: None,
     });
     summarise(&record).results.remove(0)
 }
@@ -264,4 +266,29 @@ fn cycles_of_a_microarchitecture_are_times_or_rates_at_the_measured_clock() {
     assert!((rate.share.value - 0.5).abs() < 0.02, "{rate:?}");
     let without = in_cycles(&LATENCY, false).of_baseline;
     assert_eq!(without, Err(NoBaseline::NotMeasured("cpu.frequency".into())));
+}
+
+#[test]
+fn a_link_is_a_ceiling_unless_the_result_is_faster() {
+    use crate::{BaselineSource, NoBaseline};
+    let of_link = |carries: f64| {
+        let read = Spec { id: "t.read", value: 1e9, ..COPY };
+        let mut record = Builder::new(None).measured(&read).build();
+        record.plan.expectations.push(plumb_model::Expectation {
+            of: record.plan.points[0].point.series(read.metric),
+            value: carries,
+            range: None,
+            reference: None,
+            in_cycles: false,
+            limit: Some("PCIe 3.0 ×4 of nvme0n1".to_owned()),
+        });
+        summarise(&record).results.remove(0).of_baseline
+    };
+    let quarter = of_link(4e9).unwrap();
+    assert!((quarter.share.value - 0.25).abs() < 0.01, "{quarter:?}");
+    assert_eq!(quarter.verdict, None);
+    let name = "PCIe 3.0 ×4 of nvme0n1".to_owned();
+    assert_eq!(quarter.source, BaselineSource::Limit { name: name.clone() });
+    // What comes from a cache.
+    assert_eq!(of_link(0.5e9), Err(NoBaseline::NotBelow(name)));
 }

@@ -15,14 +15,19 @@ const LARGE: usize = 64 << 10;
 /// Variables that are larger are removed, in bytes.
 const LARGE_VARIABLE: usize = 8 << 10;
 
+/// Variables without which most commands fail.
+const NEEDED: [&str; 2] = ["PATH", "HOME"];
+
 fn suspect(suspect: &Suspect<'_>) -> Option<Suspicion> {
     if !suspect.starts_programs() {
         return None;
     }
     let sizes = suspect.variables.iter().map(|(name, value)| (name, name.len() + value.len()));
     let bytes: usize = sizes.clone().map(|(_, size)| size).sum();
-    let large: Vec<&String> =
-        sizes.filter(|(_, size)| *size > LARGE_VARIABLE).map(|(name, _)| name).collect();
+    let large: Vec<&String> = sizes
+        .filter(|(name, size)| *size > LARGE_VARIABLE && !NEEDED.contains(&name.as_str()))
+        .map(|(name, _)| name)
+        .collect();
     if bytes < LARGE || large.is_empty() {
         return None;
     }

@@ -2,7 +2,7 @@
 
 use plumb_machine::cgroup;
 
-use crate::cause::{Cause, Remedy, Removal, Suspect, Suspicion};
+use crate::cause::{Cause, Remedy, Removal, Suspect, Suspicion, uses_files};
 
 /// A limit on reads or writes of the control group.
 pub const CAUSE: Cause = Cause {
@@ -21,6 +21,9 @@ const FILES_OF_VERSION_1: [&str; 4] = [
 ];
 
 fn suspect(suspect: &Suspect<'_>) -> Option<Suspicion> {
+    if !uses_files(&suspect.point.workload) && !suspect.starts_programs() {
+        return None;
+    }
     let mut files: Vec<String> =
         cgroup::groups(suspect.root, "").into_iter().map(|group| group + "/io.max").collect();
     for group in cgroup::groups(suspect.root, "blkio") {

@@ -6,8 +6,8 @@ use crate::cause::{Cause, Remedy, Removal, Suspect, Suspicion};
 pub const CAUSE: Cause =
     Cause { name: "locale", summary: "the locale", manual: include_str!("locale.md"), suspect };
 
-/// In the order in which setlocale(3) reads them.
-const VARIABLES: [&str; 4] = ["LC_ALL", "LC_COLLATE", "LC_CTYPE", "LANG"];
+/// The categories that matter to text.
+const CATEGORIES: [&str; 2] = ["LC_COLLATE", "LC_CTYPE"];
 /// Locales without rules of their own.
 const PLAIN: [&str; 2] = ["C", "POSIX"];
 
@@ -15,10 +15,8 @@ fn suspect(suspect: &Suspect<'_>) -> Option<Suspicion> {
     if !suspect.starts_programs() {
         return None;
     }
-    let (name, value) = VARIABLES
-        .iter()
-        .find_map(|name| Some((*name, suspect.variable(name)?)))
-        .filter(|(_, value)| !PLAIN.contains(value))?;
+    let mut locales = CATEGORIES.iter().filter_map(|category| of_category(suspect, category));
+    let (name, value) = locales.find(|(_, value)| !PLAIN.contains(value))?;
     Some(Suspicion {
         evidence: format!("the environment has {name}={value}"),
         is_common: true,
@@ -28,4 +26,9 @@ fn suspect(suspect: &Suspect<'_>) -> Option<Suspicion> {
             command: "export LC_ALL=C".to_owned(),
         },
     })
+}
+
+/// The variable that decides a category, with its value (setlocale(3)).
+fn of_category<'s>(suspect: &'s Suspect<'_>, category: &'s str) -> Option<(&'s str, &'s str)> {
+    ["LC_ALL", category, "LANG"].into_iter().find_map(|name| Some((name, suspect.variable(name)?)))
 }

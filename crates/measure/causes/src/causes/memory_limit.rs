@@ -22,7 +22,7 @@ fn suspect(suspect: &Suspect<'_>) -> Option<Suspicion> {
     }
     let times = times_reached(root);
     Some(Suspicion {
-        evidence: format!("limited to {} MiB, which was reached {times} times", limit >> 20),
+        evidence: format!("limited to {} MiB; a limit was reached {times} times", limit >> 20),
         // Every container has a limit.
         is_common: times == 0,
         ways: vec![Removal::Knobs(vec![format!("memory-limit={total_kib}KiB")])],

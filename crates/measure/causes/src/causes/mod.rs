@@ -130,7 +130,7 @@ mod tests {
             .iter()
             .map(|(name, value)| ((*name).to_owned(), (*value).to_owned()))
             .collect();
-        let folder = Path::new("/srv/data");
+        let folder = Some(Path::new("/srv/data"));
         let suspect = Suspect { root: &root, point: &point, variables, folder };
         let found =
             CAUSES.iter().filter_map(|cause| Some((cause.name, (cause.suspect)(&suspect)?)));
@@ -304,6 +304,7 @@ mod tests {
     fn limits_on_disks_and_memory_are_suspicious() {
         let group = ("proc/self/cgroup", "0::/a\n");
         let disk = [group, ("sys/fs/cgroup/a/io.max", "254:0 rbps=1000000 wbps=max\n")];
+        assert!(of(&disk, ("cpu.sieve", &[]), &[]).0.is_empty(), "it uses no disk");
         assert_eq!(found(&disk, &[], &[]), (vec!["io-limit"], knob("io-limit=off")));
         let version_1 = [
             ("proc/self/cgroup", "7:blkio:/b\n"),
@@ -345,15 +346,27 @@ mod tests {
         let fuse = mount("0:44", "/srv", "rw", "fuse.sshfs", "host:/data");
         assert!(evidence(&fuse, &[]).unwrap().contains("is on fuse.sshfs (host:/data)"));
         let looped = mount("7:0", "/srv", "rw", "ext4", "/dev/loop0");
-        let backing = [("sys/dev/block/7:0/loop/backing_file", "/mnt/image\n")];
+        let backing = [
+            ("sys/block/loop0/dev", "7:0\n"),
+            ("sys/block/loop0/loop/backing_file", "/mnt/image\n"),
+        ];
         assert!(
             evidence(&looped, &backing).unwrap().contains("loop device with the file /mnt/image")
         );
-        let crypt = mount("252:0", "/srv", "rw", "xfs", "/dev/mapper/data");
-        let uuid = [("sys/dev/block/252:0/dm/uuid", "CRYPT-LUKS2-1\n")];
-        assert!(evidence(&crypt, &uuid).unwrap().contains("encrypted device /dev/mapper/data"));
+        // LVM on an encrypted device.
+        let volume = mount("252:1", "/srv", "rw", "xfs", "/dev/mapper/vg-data");
+        let mapped = [
+            ("sys/block/dm-1/dev", "252:1\n"),
+            ("sys/block/dm-1/dm/uuid", "LVM-1\n"),
+            ("sys/block/dm-1/slaves/dm-0/dev", "252:0\n"),
+            ("sys/block/dm-0/dev", "252:0\n"),
+            ("sys/block/dm-0/dm/uuid", "CRYPT-LUKS2-1\n"),
+            ("sys/block/dm-0/dm/name", "luks-data\n"),
+        ];
+        assert!(evidence(&volume, &mapped).unwrap().contains("encrypted device luks-data"));
         let block = mount("43:0", "/srv", "rw", "ext4", "/dev/nbd0");
-        assert!(evidence(&block, &[]).unwrap().contains("network block device /dev/nbd0"));
+        let device = [("sys/block/nbd0/dev", "43:0\n")];
+        assert!(evidence(&block, &device).unwrap().contains("network block device nbd0"));
     }
 
     #[test]
@@ -375,6 +388,8 @@ mod tests {
         let (names, way) = of(&[], command, &[("LANG", "en_US.UTF-8"), ("LC_CTYPE", "")]);
         assert_eq!((names, way), (vec!["locale"], knob("set-env.LC_ALL=C")));
         assert_eq!(of(&[], command, &[("LC_ALL", "C"), ("LANG", "en_US.UTF-8")]).0, [""; 0]);
+        let sorted_plainly = [("LC_COLLATE", "C"), ("LANG", "en_US.UTF-8")];
+        assert_eq!(of(&[], command, &sorted_plainly).0, ["locale"]);
         let large = "x".repeat(100_000);
         let (names, way) = of(&[], command, &[("MANIFEST", &large), ("SMALL", "1")]);
         assert_eq!((names, way), (vec!["environment-size"], knob("unset-env.MANIFEST")));

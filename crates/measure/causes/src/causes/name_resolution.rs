@@ -20,7 +20,7 @@ fn suspect(suspect: &Suspect<'_>) -> Option<Suspicion> {
     let first = servers.first()?;
     Some(Suspicion {
         evidence: format!(
-            "/etc/resolv.conf names {first} first; each unanswered question takes 5 s"
+            "/etc/resolv.conf names {first} first; without an answer, a lookup waits for seconds"
         ),
         // Whether it answers, plumb does not ask: that would send packets to others.
         is_common: true,

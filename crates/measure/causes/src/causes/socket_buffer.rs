@@ -31,12 +31,14 @@ fn suspect(suspect: &Suspect<'_>) -> Option<Suspicion> {
     }
     let mut small = Vec::new();
     let mut knobs = Vec::new();
+    let mut commands = Vec::new();
     for (name, usual) in LIMITS {
         let text = suspect.root.text(&format!("/proc/sys/{}", name.replace('.', "/")))?;
         let most: u64 = text.split_whitespace().nth(2)?.parse().ok()?;
         if most < SMALL {
             small.push(format!("{name} allows at most {most} B"));
             knobs.push(format!("sysctl.{name}={usual}"));
+            commands.push(format!("sysctl -w {name}='{usual}'"));
         }
     }
     (!small.is_empty()).then(|| Suspicion {
@@ -44,7 +46,7 @@ fn suspect(suspect: &Suspect<'_>) -> Option<Suspicion> {
         is_common: false,
         ways: vec![Removal::Knobs(knobs)],
         remedy: Remedy {
-            command: "sysctl -w net.ipv4.tcp_rmem='4096 131072 6291456'".to_owned(),
+            command: commands.join("; "),
             ..remedy("raise the limits of TCP's buffers in /etc/sysctl.d")
         },
     })

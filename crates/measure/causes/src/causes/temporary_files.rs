@@ -1,7 +1,7 @@
 //! Temporary files on a slow filesystem.
 
 use crate::cause::{Cause, Suspect, Suspicion};
-use crate::causes::home_folder::on_slow_filesystem;
+use crate::causes::filesystem::on_slow_filesystem;
 
 /// The folder in TMPDIR.
 pub const CAUSE: Cause = Cause {

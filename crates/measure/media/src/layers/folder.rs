@@ -5,7 +5,7 @@ use crate::layer::{LayerBase, LayerOption, LayerSurface, MediumLayer};
 /// The layer `folder`: another folder than that of the run, on whatever it lies there.
 pub const LAYER: MediumLayer = MediumLayer {
     name: "folder",
-    summary: "another folder, on whatever lies below it",
+    summary: "a folder in another directory",
     takes: LayerOption::Path,
     manual: include_str!("folder.md"),
     on: LayerBase::Nothing,

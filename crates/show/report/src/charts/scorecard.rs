@@ -85,7 +85,9 @@ pub(super) fn of_baseline(view: &View) -> Option<Chart> {
         let source = match of.source {
             BaselineSource::Expectation => "relative to an expectation",
             BaselineSource::Reference(_) => "relative to a reference",
-            BaselineSource::Ceiling { .. } | BaselineSource::Rung { .. } => "relative to a ceiling",
+            BaselineSource::Ceiling { .. }
+            | BaselineSource::Rung { .. }
+            | BaselineSource::Limit { .. } => "relative to a ceiling",
             BaselineSource::Hardware { .. } => "relative to the microarchitecture",
             BaselineSource::EarlierRuns { .. } => "relative to earlier runs",
         };

@@ -230,7 +230,9 @@ fn after_share_of_baseline(row: &ResultRow, forms: Vec<String>) -> Vec<String> {
         return forms;
     }
     let baseline = match &of.source {
-        BaselineSource::Ceiling { .. } | BaselineSource::Rung { .. } => "ceiling",
+        BaselineSource::Ceiling { .. }
+        | BaselineSource::Rung { .. }
+        | BaselineSource::Limit { .. } => "ceiling",
         BaselineSource::EarlierRuns { is_outside: true, .. } => "usual",
         BaselineSource::EarlierRuns { .. }
         | BaselineSource::Expectation

@@ -318,11 +318,11 @@ pub struct FlagPart {
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct BaselinePart {
     /// Who says so.
-    #[cfg_attr(test, schemars(extend("enum" = ["expectation", "reference", "ceiling", "hardware", "earlier-runs"])))]
+    #[cfg_attr(test, schemars(extend("enum" = ["expectation", "reference", "ceiling", "limit", "hardware", "earlier-runs"])))]
     pub source: &'static str,
     /// The point that gives the ceiling.
     pub point: Option<String>,
-    /// The name of the reference, or of the microarchitecture.
+    /// The name of the reference, of the microarchitecture, or of the part of the hardware that limits it.
     pub reference: Option<String>,
     /// The number of earlier runs on this machine.
     pub runs: Option<usize>,
@@ -582,9 +582,9 @@ fn flag(flag: &Flag) -> FlagPart {
 fn baseline(of: &ShareOfBaseline) -> BaselinePart {
     let (point, reference) = match &of.source {
         BaselineSource::Expectation | BaselineSource::EarlierRuns { .. } => (None, None),
-        BaselineSource::Reference(name) | BaselineSource::Hardware { core: name, .. } => {
-            (None, Some(name.clone()))
-        }
+        BaselineSource::Reference(name)
+        | BaselineSource::Limit { name }
+        | BaselineSource::Hardware { core: name, .. } => (None, Some(name.clone())),
         BaselineSource::Ceiling { point, .. } | BaselineSource::Rung { point, .. } => {
             (Some(point.clone()), None)
         }

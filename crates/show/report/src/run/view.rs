@@ -363,6 +363,7 @@ pub fn baseline_text(finding: &Finding) -> Option<String> {
         BaselineSource::Rung { name, .. } => {
             format!("{share} of this machine's ceiling ({value}, {name})")
         }
+        BaselineSource::Limit { name } => format!("{share} of the {value} of {name}"),
         BaselineSource::Hardware { core, cycles, clock_hz } => {
             let worst = quantity(of.worst, &finding.unit);
             let clock = quantity(*clock_hz, "Hz");

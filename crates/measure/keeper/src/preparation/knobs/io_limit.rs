@@ -9,7 +9,7 @@ pub const KNOB: Knob = Knob {
     name: "io-limit",
     values: "a rate (50MB/s), or off",
     example: "io-limit=50MB/s",
-    summary: "throughput of each disk, reads and writes apart, that the workload may use",
+    summary: "limit the workload's read and write throughput on each disk",
     manual: include_str!("io_limit.md"),
     lasts: Lasts::Process,
     suffix: Suffix::Role,
