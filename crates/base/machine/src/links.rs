@@ -40,8 +40,8 @@ fn sata(disk: &str, top: &Path, device: &Path) -> Option<DiskLink> {
         .components()
         .filter_map(|part| part.as_os_str().to_str()?.strip_prefix("ata")?.parse::<u32>().ok())
         .next()?;
-    let gbits = read_trimmed(&top.join(format!("class/ata_link/link{port}/sata_spd")))?;
-    let gbits: f64 = gbits.strip_suffix(" Gbps")?.parse().ok()?;
+    let speed = read_trimmed(&top.join(format!("class/ata_link/link{port}/sata_spd")))?;
+    let gbits: f64 = speed.strip_suffix(" Gbps")?.parse().ok()?;
     Some(DiskLink {
         disk: disk.to_owned(),
         name: format!("SATA {gbits:.1} Gbit/s"),
@@ -52,8 +52,9 @@ fn sata(disk: &str, top: &Path, device: &Path) -> Option<DiskLink> {
 
 /// The link of a disk on USB. The speed is in Mbit/s; from 5,000 on ten bits carry eight, from 10,000 on 132 carry 128.
 fn usb(disk: &str, above: &[&Path]) -> Option<DiskLink> {
-    let is_usb = |path: &&&Path| path.join("bMaxPacketSize0").exists();
-    let mbits: f64 = read_trimmed(&above.iter().find(is_usb)?.join("speed"))?.parse().ok()?;
+    // Only devices on USB have this file.
+    let device = above.iter().find(|path| path.join("bMaxPacketSize0").exists())?;
+    let mbits: f64 = read_trimmed(&device.join("speed"))?.parse().ok()?;
     let share = match mbits {
         10_000.0.. => 128.0 / 132.0,
         5_000.0.. => 0.8,

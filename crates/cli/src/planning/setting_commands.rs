@@ -48,8 +48,8 @@ impl SettingCommands {
         let mut is_set = true;
         for assignment in assignments {
             let path = assignment.setting.to_string();
-            let before = assignment.setting.read(root).unwrap_or_default();
-            let before = before.split_whitespace().collect::<Vec<_>>().join(" ");
+            let text = assignment.setting.read(root).unwrap_or_default();
+            let before = text.split_whitespace().collect::<Vec<_>>().join(" ");
             is_set &= SystemSetting::same(&before, &assignment.to);
             // What all CPUs get is one command.
             let of_all = write_command(&assignment.to, &of_all_cpus(&path));
@@ -77,10 +77,13 @@ fn write_command(value: &str, path: &str) -> String {
     format!("echo {} | tee {path}", quoted(value))
 }
 
+fn needs_no_quotes(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || b"-_=./:%,+@".contains(&byte)
+}
+
 /// A word for the shell.
 fn quoted(word: &str) -> String {
-    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_=./:%,+@".contains(&byte);
-    if !word.is_empty() && word.bytes().all(is_plain) {
+    if !word.is_empty() && word.bytes().all(needs_no_quotes) {
         return word.to_owned();
     }
     format!("'{}'", word.replace('\'', "'\\''"))

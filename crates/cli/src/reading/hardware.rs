@@ -41,18 +41,20 @@ fn of_link(link: &DiskLink, points: &[PlannedPoint]) -> Vec<Expectation> {
 
 /// Whether a point moves bytes in one direction between memory and the disk of the target directory.
 fn uses_link(planned: &PlannedPoint) -> bool {
-    let is = |name: &str, word: &str| {
-        planned.point.settings.get(name).is_some_and(|value| value.to_string() == word)
-    };
+    let settings = &planned.point.settings;
     planned.point.workload == "storage.sequential"
         && planned.far_end.is_none()
         && !planned.is_ceiling
         && planned.preparation.iter().all(|preparation| preparation.medium().is_none())
-        && !is("place", "memory")
+        && !has_value(settings, "place", "memory")
         // Reads and writes at once use both directions.
-        && !is("operation", "mixed")
+        && !has_value(settings, "operation", "mixed")
         // A file that is named may be on another disk.
-        && is("file", "")
+        && has_value(settings, "file", "")
+}
+
+fn has_value(settings: &Settings, name: &str, word: &str) -> bool {
+    settings.get(name).is_some_and(|value| value.to_string() == word)
 }
 
 /// Whether a hypervisor says what processor this is.

@@ -112,25 +112,23 @@ fn outcome(experiment: &CandidateExperiment) -> (String, String) {
 #[must_use]
 pub fn advice_card(finding: &WhyFinding, terminal: &Terminal) -> String {
     let mut out = String::new();
-    let plain = |text: &str| terminal.lines(0, &TextLine::new(Style::Plain, text));
     let title = format!("settings for {}", finding.subject);
     out.push_str(&terminal.lines(0, &TextLine::new(Style::Heading, &title)));
     if let Some(result) = &finding.result {
-        out.push_str(&plain(&format!(
-            "now: {} {}",
-            finding.metric,
-            in_brackets(result, &finding.unit)
-        )));
+        out.push_str(&plain(
+            terminal,
+            &format!("now: {} {}", finding.metric, in_brackets(result, &finding.unit)),
+        ));
     }
     for sentence in answer(finding) {
-        out.push_str(&plain(&sentence));
+        out.push_str(&plain(terminal, &sentence));
     }
     if !finding.candidates.is_empty() {
         out.push('\n');
         out.push_str(&terminal.table(&table(finding)));
     }
     for (helpful, _) in finding.causes() {
-        out.push_str(&plain(&format!("{}: {}", helpful.cause, helpful.command)));
+        out.push_str(&plain(terminal, &format!("{}: {}", helpful.cause, helpful.command)));
         if !helpful.remedy.is_empty() {
             out.push_str(
                 &terminal
@@ -139,6 +137,10 @@ pub fn advice_card(finding: &WhyFinding, terminal: &Terminal) -> String {
         }
     }
     terminal.signs(out)
+}
+
+fn plain(terminal: &Terminal, text: &str) -> String {
+    terminal.lines(0, &TextLine::new(Style::Plain, text))
 }
 
 /// The answer, a sentence a line.
