@@ -44,8 +44,9 @@ const TIMED_BROWSER: &str = "browser-timed";
 /// Those tests of [`WAITING`] that have the machine to themselves, two at a time, by a part of their names, and what they are
 /// called together: next to more work, a check finds the machine too busy, and is repeated.
 const VERDICTS: &str = "robust-verdicts";
-const OF_VERDICTS: [&str; 6] = [
+const OF_VERDICTS: [&str; 7] = [
     "addresses::",
+    "doctor::an_audit",
     "check::",
     "loops::a_credit_that_is_spent",
     "ab::a_gate_proves",

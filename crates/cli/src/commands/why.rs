@@ -14,7 +14,9 @@ use plumb_report::{why_card, why_json};
 use crate::commands::subcommand::{Context, Subcommand};
 use crate::error::{CommandError, Exit, Result};
 use crate::locate;
-use crate::measuring::search::{self, ChangeSearch, ChangedPoint, SearchArgs, SearchCandidate};
+use crate::measuring::search::{
+    self, ChangeSearch, ChangedPoint, SearchArgs, SearchCandidate, TrialStage,
+};
 use crate::measuring::setup::Setup;
 use crate::planning::setting_commands::SettingCommands;
 use crate::planning::{knobs, shell_syntax};
@@ -52,6 +54,8 @@ pub struct WhyArgs {
 
 /// Under a quota, a sample covers five of its periods, in nanoseconds. More of them would not fit the time.
 const QUOTA_SAMPLE_NS: u64 = 500_000_000;
+/// A lookup without an answer takes at least this long, in seconds: the shortest time-out of resolv.conf(5).
+const UNANSWERED_LOOKUP_S: f64 = 1.0;
 
 impl Subcommand for WhyArgs {
     fn run(&self, context: &Context<'_>) -> Result<Exit> {
@@ -187,7 +191,7 @@ impl FasterRun {
                     command,
                     experiment: CandidateExperiment::NotTried(refused),
                 },
-                is_common: false,
+                stage: TrialStage::First,
                 changed: way,
             });
         }
@@ -248,7 +252,11 @@ fn suspected(
                 command: remedy.command,
                 experiment: CandidateExperiment::NotTried(refused),
             },
-            is_common,
+            stage: match (is_common, cause.name) {
+                (true, plumb_causes::NAME_RESOLUTION) => TrialStage::LongWork(UNANSWERED_LOOKUP_S),
+                (true, _) => TrialStage::Later,
+                (false, _) => TrialStage::First,
+            },
             changed,
         });
     }

@@ -74,12 +74,23 @@ const OUT_OF_TIME: &str = "out of time";
 /// In less time nothing is measured.
 const SHORTEST: Duration = Duration::from_secs(2);
 
+/// When a change is tried.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum TrialStage {
+    /// Before all others.
+    First,
+    /// Only if no change of the first stage helps.
+    Later,
+    /// Only if no other change helps, and the work takes at least this long, in seconds.
+    LongWork(f64),
+}
+
 /// A change that may make the work faster.
 pub struct SearchCandidate {
     /// What is known of it.
     pub finding: CandidateFinding,
-    /// Whether it is tried only if nothing else helps.
-    pub is_common: bool,
+    /// When it is tried.
+    pub stage: TrialStage,
     /// None if plumb cannot make the change.
     pub changed: Option<ChangedPoint>,
 }
@@ -94,6 +105,12 @@ pub struct ChangedPoint {
 }
 
 impl SearchCandidate {
+    /// Whether it is only for long work, and not excluded.
+    fn is_open_for_long_work(&self) -> bool {
+        matches!(self.stage, TrialStage::LongWork(_))
+            && !matches!(self.finding.experiment, CandidateExperiment::Excluded(_))
+    }
+
     /// Whether it makes, or seems to make, the work faster.
     fn helps(&self) -> bool {
         matches!(
@@ -152,21 +169,35 @@ impl<'s> ChangeSearch<'s> {
         })
     }
 
-    /// Tries all changes: those that are common only if no other helps.
+    /// Tries all changes, stage by stage.
     ///
     /// # Errors
     /// When the work itself fails, or the user interrupts.
     pub fn run(mut self) -> Result<WhyFinding> {
-        for is_common in [false, true] {
-            self.try_all(is_common)?;
-        }
+        self.try_all(|candidate| candidate.stage == TrialStage::First)?;
+        self.try_all(|candidate| candidate.stage == TrialStage::Later)?;
+        self.exclude_short_work();
+        self.try_all(SearchCandidate::is_open_for_long_work)?;
         Ok(self.finding())
     }
 
+    /// Excludes what cannot slow down work that takes less time than it alone.
+    fn exclude_short_work(&mut self) {
+        let is_time = self.subject.description.primary().is_some_and(|metric| metric.unit == "s");
+        let Some(result) = self.result.as_ref().filter(|_| is_time) else { return };
+        for candidate in &mut self.candidates {
+            if let TrialStage::LongWork(seconds) = candidate.stage
+                && result.value < seconds
+            {
+                let why = format!("the work takes less than {seconds} s");
+                candidate.finding.experiment = CandidateExperiment::Excluded(why);
+            }
+        }
+    }
+
     /// Tries these changes one at a time, and confirms those that help on fresh pairs.
-    fn try_all(&mut self, is_common: bool) -> Result<()> {
-        let tried = self
-            .indices(|candidate| candidate.is_common == is_common && candidate.changed.is_some());
+    fn try_all(&mut self, is_of_stage: fn(&SearchCandidate) -> bool) -> Result<()> {
+        let tried = self.indices(|candidate| is_of_stage(candidate) && candidate.changed.is_some());
         if tried.is_empty() {
             return Ok(());
         }

@@ -116,7 +116,7 @@ fn every_workload_and_every_load_ends_with_the_budget() {
 #[test]
 fn rates_that_nobody_can_reach_end_with_the_budget_and_are_measured() {
     for point in
-        ["network.rr:transport=udp,rate=1M/s", "network.rr:rate=1M/s", "network.icmp:rate=1M/s"]
+        ["network.rr:transport=udp,rate=20M/s", "network.rr:rate=20M/s", "network.icmp:rate=20M/s"]
     {
         let place = place();
         let began = Instant::now();
@@ -131,6 +131,7 @@ fn rates_that_nobody_can_reach_end_with_the_budget_and_are_measured() {
         let results = document["results"].as_array().unwrap();
         let rate = results.iter().find(|result| result["metric"] == "rate").unwrap();
         let rate = rate["estimate"].as_f64().unwrap();
-        assert!(rate > 100.0 && rate < 1.02e6, "{point}: {rate}");
+        // What a machine can reach, it exceeds for moments, to catch up after a pause: 1M/s was not enough.
+        assert!(rate > 100.0 && rate < 20e6, "{point}: {rate}");
     }
 }

@@ -61,6 +61,8 @@ pub struct CandidateFinding {
 pub enum CandidateExperiment {
     /// Another cause was found before.
     NotNeeded,
+    /// It cannot be the cause, by what was measured before: why.
+    Excluded(String),
     /// plumb could not remove it: why.
     NotTried(String),
     /// Without it, the work fails: why.

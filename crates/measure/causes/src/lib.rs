@@ -8,5 +8,5 @@ mod causes;
 mod changed;
 
 pub use cause::{Cause, Remedy, Removal, Suspect, Suspicion, uses_files};
-pub use causes::{CAUSES, find};
+pub use causes::{CAUSES, NAME_RESOLUTION, find};
 pub use changed::knob_of_fact;

@@ -68,12 +68,12 @@ pub struct CandidatePart {
     pub evidence: String,
     /// How it was removed, as `--set` takes it, or `parameter=value`; empty if it was not.
     pub way: String,
-    /// `cause`, `not-confirmed`, `no-effect`, `undecided`, `failed`, `not-tried`, or `not-needed` because another cause was
-    /// found before.
+    /// `cause`, `not-confirmed`, `no-effect`, `undecided`, `failed`, `not-tried`, `not-needed` because another cause was found
+    /// before, or `excluded` by the result.
     #[cfg_attr(test, schemars(extend("enum" =
-        ["cause", "not-confirmed", "no-effect", "undecided", "failed", "not-tried", "not-needed"])))]
+        ["cause", "not-confirmed", "no-effect", "undecided", "failed", "not-tried", "not-needed", "excluded"])))]
     pub outcome: &'static str,
-    /// Why it was not tried, or why the work failed without it.
+    /// Why it was not tried or excluded, or why the work failed without it.
     pub why: Option<String>,
     /// Cost without it over the cost with it.
     pub ratio: Option<EstimatePart>,
@@ -119,6 +119,7 @@ fn outcome(finding: &WhyFinding) -> &'static str {
 fn candidate_part(candidate: &CandidateFinding) -> CandidatePart {
     let (outcome, why, ratio) = match &candidate.experiment {
         CandidateExperiment::NotNeeded => ("not-needed", None, None),
+        CandidateExperiment::Excluded(why) => ("excluded", Some(why.clone()), None),
         CandidateExperiment::NotTried(why) => ("not-tried", Some(why.clone()), None),
         CandidateExperiment::Failed(why) => ("failed", Some(why.clone()), None),
         CandidateExperiment::Measured { ratio, outcome } => (outcome.word(), None, ratio.as_ref()),
@@ -249,6 +250,7 @@ pub(crate) fn experiment_text(experiment: &CandidateExperiment) -> (String, Stri
         CandidateExperiment::NotNeeded => {
             ("–".to_owned(), "skipped: a cause was already found".to_owned())
         }
+        CandidateExperiment::Excluded(why) => ("–".to_owned(), format!("excluded: {why}")),
         CandidateExperiment::NotTried(why) => ("–".to_owned(), format!("not tried: {why}")),
         CandidateExperiment::Failed(why) => ("–".to_owned(), format!("fails: {why}")),
         CandidateExperiment::Measured { ratio, outcome } => (

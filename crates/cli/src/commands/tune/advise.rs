@@ -9,7 +9,9 @@ use plumb_model::{PlannedPoint, Preparation};
 
 use crate::error::Result;
 use crate::locate;
-use crate::measuring::search::{self, ChangeSearch, ChangedPoint, SearchArgs, SearchCandidate};
+use crate::measuring::search::{
+    self, ChangeSearch, ChangedPoint, SearchArgs, SearchCandidate, TrialStage,
+};
 use crate::measuring::setup::Setup;
 use crate::planning::knobs;
 use crate::planning::setting_commands::SettingCommands;
@@ -88,5 +90,5 @@ fn candidate(
         command: commands.set,
         experiment: CandidateExperiment::NotTried(why),
     };
-    Ok(Some(SearchCandidate { finding, is_common: false, changed }))
+    Ok(Some(SearchCandidate { finding, stage: TrialStage::First, changed }))
 }

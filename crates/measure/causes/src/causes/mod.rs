@@ -30,6 +30,8 @@ mod turbo;
 
 use crate::cause::Cause;
 
+pub use name_resolution::NAME as NAME_RESOLUTION;
+
 /// All causes; what is not listed does not exist.
 pub const CAUSES: &[&Cause] = &[
     &cpu_quota::CAUSE,

@@ -2,9 +2,12 @@
 
 use crate::cause::{Cause, Remedy, Removal, Suspect, Suspicion};
 
+/// Its name, by which `plumb why` knows that only long work can have this cause.
+pub const NAME: &str = "name-resolution";
+
 /// Waiting for the name servers in /etc/resolv.conf.
 pub const CAUSE: Cause = Cause {
-    name: "name-resolution",
+    name: NAME,
     summary: "waiting for a name server that does not answer",
     manual: include_str!("name_resolution.md"),
     suspect,
