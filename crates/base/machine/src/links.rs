@@ -76,12 +76,13 @@ fn pcie(disk: &str, above: &[&Path]) -> Option<DiskLink> {
     let mut linked = above.iter().filter(|path| path.join("current_link_speed").exists());
     let device = linked.next()?;
     let now = Lanes::read(device, "current")?;
-    // Both ends have to be able to: the disk, and the port that it is connected to.
-    let ends = [Some(device), linked.next()].into_iter().flatten();
-    let best = ends
-        .filter_map(|end| Lanes::read(end, "max"))
-        .min_by(|one, other| one.bytes_per_s().total_cmp(&other.bytes_per_s()))
-        .filter(|best| best.bytes_per_s() > now.bytes_per_s());
+    let of_disk = Lanes::read(device, "max");
+    let of_slot = linked.next().and_then(|port| Lanes::read(port, "max"));
+    let possible = match (of_disk, of_slot) {
+        (Some(disk), Some(slot)) => Some(disk.that_both_have(&slot)),
+        (disk, slot) => disk.or(slot),
+    };
+    let best = possible.filter(|possible| possible.bytes_per_s() > now.bytes_per_s());
     Some(DiskLink {
         disk: disk.to_owned(),
         name: now.name(),
@@ -127,6 +128,13 @@ impl Lanes {
             .iter()
             .find(|generation| (transfers * 10.0 - f64::from(generation.tenths)).abs() < 0.5)?;
         (lanes > 0).then_some(Self { generation, lanes })
+    }
+
+    /// The older generation and the smaller width: what two ends agree on.
+    fn that_both_have(&self, other: &Self) -> Self {
+        let is_older = self.generation.tenths <= other.generation.tenths;
+        let generation = if is_older { self.generation } else { other.generation };
+        Self { generation, lanes: self.lanes.min(other.lanes) }
     }
 
     fn name(&self) -> String {
@@ -210,6 +218,13 @@ mod tests {
             slot.iter().map(|(path, text)| (path.as_str(), *text)).collect();
         let limited = link("nvme0n1", "pci0000:00/0000:01:00.0/nvme/nvme0/nvme0n1", &slot).unwrap();
         assert_eq!((limited.name.as_str(), limited.best), ("PCIe 3.0 ×2", None));
+        // A new disk with two lanes in an old slot with four: neither end is the limit alone.
+        let mut mixed = slot.clone();
+        mixed[3].1 = "4\n";
+        mixed[6].1 = "32.0 GT/s PCIe\n";
+        mixed[7].1 = "2\n";
+        let agreed = link("nvme0n1", "pci0000:00/0000:01:00.0/nvme/nvme0/nvme0n1", &mixed).unwrap();
+        assert_eq!((agreed.name.as_str(), agreed.best), ("PCIe 3.0 ×2", None));
         // What emulated devices print.
         assert_eq!(nvme("Unknown", "0"), None);
     }
