@@ -59,7 +59,8 @@ impl PossibleBottleneck {
 }
 
 /// Whether a parameter has this value, as people type it.
-pub(crate) fn has_value(settings: &Settings, name: &str, word: &str) -> bool {
+#[must_use]
+pub fn has_value(settings: &Settings, name: &str, word: &str) -> bool {
     settings.get(name).is_some_and(|value| value.to_string() == word)
 }
 

@@ -41,7 +41,7 @@ mod value;
 mod verdict_word;
 mod workload;
 
-pub use bottleneck::PossibleBottleneck;
+pub use bottleneck::{PossibleBottleneck, has_value};
 pub use command_end::{CommandEnd, CommandEnds, ENDED};
 pub use counter::{
     Counter, CounterAmount, CounterKind, Gap, Interference, KernelLine, OnInterference, Reading,

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use plumb_machine::{DiskLink, Root, disk_link};
-use plumb_model::{Expectation, PlannedPoint, Point, Settings};
+use plumb_model::{Expectation, PlannedPoint, Point, Settings, has_value};
 use plumb_reference::{HardwareFigure, Microarchitecture, microarchitecture};
 
 /// Figures in cycles for every point of a run that measures one; nothing if no table has this processor. A result is compared
@@ -51,10 +51,6 @@ fn uses_link(planned: &PlannedPoint) -> bool {
         && !has_value(settings, "operation", "mixed")
         // A file that is named may be on another disk.
         && has_value(settings, "file", "")
-}
-
-fn has_value(settings: &Settings, name: &str, word: &str) -> bool {
-    settings.get(name).is_some_and(|value| value.to_string() == word)
 }
 
 /// Whether a hypervisor says what processor this is.
