@@ -241,6 +241,10 @@ pub struct Ready {
     /// Whether a sample is always one iteration, as a pass of a fixed shape is: there is nothing to calibrate.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub fixed_iterations: bool,
+    /// The fewest iterations of a sample that is worth taking: several times what is under way at once, because that may end all at
+    /// once. None: one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub least_iterations: Option<u64>,
     /// How many samples there are, if no more can be had (one per boot in a journal): at least 1. The engine then takes
     /// all of them in one invocation, each as a process of its own, and stops the point. None if there is no limit.
     #[serde(skip_serializing_if = "Option::is_none")]

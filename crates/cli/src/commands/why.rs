@@ -107,8 +107,11 @@ fn why(args: &WhyArgs, store: Option<&Path>, ui: &Ui) -> Result<WhyFinding> {
         }
     }
     drop(setup);
-    let finding = ChangeSearch::new(&args.search, subject, candidates, store, ui)?.run()?;
-    Ok(WhyFinding { since: since.map(|since| (since.run, since.result)), ..finding })
+    let mut search = ChangeSearch::new(&args.search, subject, candidates, store, ui)?;
+    search.run()?;
+    search.measure_parts(folder.as_deref())?;
+    let since = since.map(|since| (since.run, since.result));
+    Ok(WhyFinding { since, ..search.finding() })
 }
 
 /// A stored run in which the work was faster.

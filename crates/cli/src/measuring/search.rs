@@ -7,11 +7,13 @@ use std::time::{Duration, Instant};
 use clap::Args;
 use plumb_analysis::{
     CandidateExperiment, CandidateFinding, CandidateOutcome, Estimate, Finding, LEAST_EFFECT,
-    METHOD_VERSION, PointComparison, RunFinding, WhyFinding,
+    Ladder, METHOD_VERSION, PointComparison, RunFinding, WhyFinding,
 };
 use plumb_causes::Removal;
 use plumb_launch::may_have;
-use plumb_model::{Confidence, Goal, Id, PlannedPoint, Preparation, VerdictGoal};
+use plumb_model::{
+    Confidence, Expectation, Goal, Id, PlannedPoint, Preparation, StoppingRules, VerdictGoal,
+};
 use plumb_suite::{nearest, time_ns};
 
 use crate::error::{CommandError, Result};
@@ -24,6 +26,7 @@ use crate::planning::arguments::ExecutionArgs;
 use crate::planning::command::{self, TypedCommand};
 use crate::planning::plan::{PlanRequest, plan};
 use crate::planning::{catalogue, knobs, points, prepare};
+use crate::reading::hardware;
 use crate::ui::Ui;
 
 /// How the work of a search is found and measured.
@@ -73,6 +76,11 @@ const SHARE_OF_FRESH_PAIRS: f64 = 0.4;
 const OUT_OF_TIME: &str = "out of time";
 /// In less time nothing is measured.
 const SHORTEST: Duration = Duration::from_secs(2);
+/// The parts of the work are measured until their intervals are this tight, at most for so long.
+const PRECISION_OF_PARTS: f64 = 0.03;
+const LONGEST_OF_PARTS: Duration = Duration::from_secs(30);
+/// Fewer processes have no interval.
+const FEWEST_OF_PARTS: usize = 6;
 
 /// When a change is tried.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -81,7 +89,7 @@ pub enum TrialStage {
     First,
     /// Only if no change of the first stage helps.
     Later,
-    /// Only if no other change helps, and the work takes at least this long, in seconds.
+    /// Before all others if the work takes at least this long, in seconds. Otherwise it cannot help.
     LongWork(f64),
 }
 
@@ -105,10 +113,15 @@ pub struct ChangedPoint {
 }
 
 impl SearchCandidate {
-    /// Whether it is only for long work, and not excluded.
-    fn is_open_for_long_work(&self) -> bool {
-        matches!(self.stage, TrialStage::LongWork(_))
-            && !matches!(self.finding.experiment, CandidateExperiment::Excluded(_))
+    /// Whether it is tried before all others.
+    fn is_first(&self) -> bool {
+        match self.stage {
+            TrialStage::First => true,
+            TrialStage::Later => false,
+            TrialStage::LongWork(_) => {
+                !matches!(self.finding.experiment, CandidateExperiment::Excluded(_))
+            }
+        }
     }
 
     /// Whether it makes, or seems to make, the work faster.
@@ -137,6 +150,8 @@ pub struct ChangeSearch<'s> {
     result: Option<Estimate>,
     /// Cost with all changes that help, if there are several.
     together: Option<Estimate>,
+    /// The parts of the work.
+    ladder: Option<Ladder>,
 }
 
 impl<'s> ChangeSearch<'s> {
@@ -166,6 +181,7 @@ impl<'s> ChangeSearch<'s> {
             runs: Vec::new(),
             result: None,
             together: None,
+            ladder: None,
         })
     }
 
@@ -173,26 +189,67 @@ impl<'s> ChangeSearch<'s> {
     ///
     /// # Errors
     /// When the work itself fails, or the user interrupts.
-    pub fn run(mut self) -> Result<WhyFinding> {
-        self.try_all(|candidate| candidate.stage == TrialStage::First)?;
-        self.try_all(|candidate| candidate.stage == TrialStage::Later)?;
-        self.exclude_short_work();
-        self.try_all(SearchCandidate::is_open_for_long_work)?;
-        Ok(self.finding())
+    pub fn run(&mut self) -> Result<()> {
+        self.exclude_what_is_for_longer_work()?;
+        self.try_all(SearchCandidate::is_first)?;
+        self.try_all(|candidate| candidate.stage == TrialStage::Later)
     }
 
-    /// Excludes what cannot slow down work that takes less time than it alone.
-    fn exclude_short_work(&mut self) {
+    /// Measures parts of the work next to the whole, if no change helps and the workload declares any. The link of the disk that
+    /// `folder` is on counts as one.
+    ///
+    /// # Errors
+    /// When the work itself fails, or the user interrupts.
+    pub fn measure_parts(&mut self, folder: Option<&Path>) -> Result<()> {
+        let description = &self.subject.description;
+        let has_parts = description.ceiling.is_some() || !description.rungs.is_empty();
+        let helps = self.candidates.iter().any(SearchCandidate::helps);
+        if !has_parts || helps || self.rest() < SHORTEST {
+            return Ok(());
+        }
+        self.ui.say("measuring parts of the work");
+        let mut setup = self.setup()?;
+        let all = setup.all_threads();
+        let whole = PlannedPoint { title: None, ..self.subject.clone() };
+        let points = points::with_ceilings(&mut setup.keeper, vec![whole], false, all)?;
+        let expectations = folder.map_or_else(Vec::new, |folder| hardware::limits(&points, folder));
+        let rules = StoppingRules {
+            min_invocations: FEWEST_OF_PARTS,
+            ..StoppingRules::precision(PRECISION_OF_PARTS)
+        };
+        let time = self.rest().min(LONGEST_OF_PARTS);
+        let measured = self.measured(setup, points, Goal::Rules(rules), time, expectations)?;
+        self.ladder = measured.finding.ladders.into_iter().next();
+        Ok(())
+    }
+
+    /// Excludes what cannot slow down work that takes less time than it alone. How long the work takes, one invocation shows.
+    fn exclude_what_is_for_longer_work(&mut self) -> Result<()> {
         let is_time = self.subject.description.primary().is_some_and(|metric| metric.unit == "s");
-        let Some(result) = self.result.as_ref().filter(|_| is_time) else { return };
-        for candidate in &mut self.candidates {
+        let for_long_work = self.indices(|candidate| {
+            matches!(candidate.stage, TrialStage::LongWork(_)) && candidate.changed.is_some()
+        });
+        if !is_time || for_long_work.is_empty() {
+            return Ok(());
+        }
+        let setup = self.setup()?;
+        let points = vec![self.subject.clone()];
+        let goal =
+            Goal::Rules(StoppingRules { max_invocations: Some(1), ..StoppingRules::fixed(1) });
+        let measured = self.measured(setup, points, goal, self.rest(), Vec::new())?;
+        let Some(result) = measured.finding.results.iter().find(|result| result.primary) else {
+            return Ok(());
+        };
+        for index in for_long_work {
+            let candidate = &mut self.candidates[index];
             if let TrialStage::LongWork(seconds) = candidate.stage
-                && result.value < seconds
+                && result.estimate.value < seconds
             {
                 let why = format!("the work takes less than {seconds} s");
                 candidate.finding.experiment = CandidateExperiment::Excluded(why);
             }
         }
+        Ok(())
     }
 
     /// Tries these changes one at a time, and confirms those that help on fresh pairs.
@@ -281,8 +338,7 @@ impl<'s> ChangeSearch<'s> {
         share_of_rest: f64,
         confidence: Confidence,
     ) -> Result<StoredRun> {
-        let mut setup = Setup::start()?;
-        setup.keep_to(&self.args.execution.prepare);
+        let mut setup = self.setup()?;
         let changes: Vec<&ChangedPoint> = candidates
             .iter()
             .filter_map(|&index| self.candidates[index].changed.as_ref())
@@ -292,17 +348,65 @@ impl<'s> ChangeSearch<'s> {
         if confidence == Confidence::NinetyNine && changes.len() > 1 {
             sides.extend(with_all(&mut setup, &self.subject, &changes)?);
         }
+        let Some(metric) = self.subject.description.primary() else {
+            return Err(CommandError::usage("the workload has no metric to compare"));
+        };
+        let goal = Goal::Verdict(VerdictGoal {
+            confidence,
+            beyond: true,
+            ..VerdictGoal::new(&metric.name, LEAST_EFFECT, VerdictGoal::MOST_PAIRS)
+        });
         let time = self.rest().mul_f64(share_of_rest);
-        let budget_ns = u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
-        // Fresh pairs need other random choices, also if the user states the seed.
-        let seed = self.args.execution.seed.map(|seed| u64::from(seed) + self.runs.len() as u64);
-        let limits = RunLimits { confidence, budget_ns, seed };
-        let measured = measured(setup, self.args, sides, &limits, self.store, self.ui)?;
-        self.runs.push(measured.record.run);
-        Ok(measured)
+        self.measured(setup, sides, goal, time, Vec::new())
     }
 
-    fn finding(self) -> WhyFinding {
+    fn setup(&self) -> Result<Setup> {
+        let mut setup = Setup::start()?;
+        setup.keep_to(&self.args.execution.prepare);
+        Ok(setup)
+    }
+
+    /// Measures the work as it is, the first of these points, with the others, and stores the run.
+    fn measured(
+        &mut self,
+        mut setup: Setup,
+        points: Vec<PlannedPoint>,
+        goal: Goal,
+        time: Duration,
+        expectations: Vec<Expectation>,
+    ) -> Result<StoredRun> {
+        let args = self.args;
+        let all = setup.all_threads();
+        let prepare = prepare::wanted(&mut setup.keeper, &args.execution.prepare, None, all)?;
+        let is_command = points[0].point.workload == command::COMMAND;
+        let place = if is_command { FilesPlace::Scratch } else { args.target.place() };
+        let folders = folders(&mut setup.keeper, &place)?;
+        let mut request = PlanRequest::new(points, goal, prepare);
+        request.budget_ns = Some(u64::try_from(time.as_nanos()).unwrap_or(u64::MAX));
+        // Fresh pairs need other random choices, also if the user states the seed.
+        request.seed = args.execution.seed.map(|seed| u64::from(seed) + self.runs.len() as u64);
+        request.expectations = expectations;
+        let plan = plan(request, &args.execution, &folders.dir)?;
+        let job = MeasuringJob {
+            lock: !args.execution.no_lock,
+            host: args.execution.host.clone(),
+            ..MeasuringJob::new(plan, folders, self.store)
+        };
+        let measured = execute(setup, job, self.ui)?;
+        self.runs.push(measured.record.run);
+        // Only the work as it is must succeed: what fails without a suspected cause is reported next to that cause.
+        let has_result = measured.finding.results.iter().any(|result| result.point.index == 0);
+        let is_broken =
+            !measured.finding.failed.is_empty() || !measured.record.unsupported.is_empty();
+        if measured.ended.interrupted || (!has_result && is_broken) {
+            complete(measured)
+        } else {
+            Ok(measured)
+        }
+    }
+
+    /// What was found.
+    pub fn finding(self) -> WhyFinding {
         let metric = self.subject.description.primary();
         WhyFinding {
             method: METHOD_VERSION,
@@ -315,6 +419,7 @@ impl<'s> ChangeSearch<'s> {
             runs: self.runs,
             candidates: self.candidates.into_iter().map(|candidate| candidate.finding).collect(),
             together: self.together,
+            ladder: self.ladder,
         }
     }
 }
@@ -387,56 +492,6 @@ pub fn changed(
             let all = setup.all_threads();
             Ok(Ok(points::changed(&mut setup.keeper, subject, values, all)?))
         }
-    }
-}
-
-/// How one run of a search ends.
-struct RunLimits {
-    confidence: Confidence,
-    budget_ns: u64,
-    /// The seed of its random choices; None: the clock.
-    seed: Option<u64>,
-}
-
-/// Measures sides in turns, each compared with the first, and stores the run.
-fn measured(
-    mut setup: Setup,
-    args: &SearchArgs,
-    sides: Vec<PlannedPoint>,
-    limits: &RunLimits,
-    store: Option<&Path>,
-    ui: &Ui,
-) -> Result<StoredRun> {
-    let all = setup.all_threads();
-    let prepare = prepare::wanted(&mut setup.keeper, &args.execution.prepare, None, all)?;
-    let Some(metric) = sides[0].description.primary().map(|metric| metric.name.clone()) else {
-        return Err(CommandError::usage("the workload has no metric to compare"));
-    };
-    let goal = Goal::Verdict(VerdictGoal {
-        confidence: limits.confidence,
-        beyond: true,
-        ..VerdictGoal::new(&metric, LEAST_EFFECT, VerdictGoal::MOST_PAIRS)
-    });
-    let is_command = sides[0].point.workload == command::COMMAND;
-    let place = if is_command { FilesPlace::Scratch } else { args.target.place() };
-    let folders = folders(&mut setup.keeper, &place)?;
-    let mut request = PlanRequest::new(sides, goal, prepare);
-    request.budget_ns = Some(limits.budget_ns);
-    request.seed = limits.seed;
-    let plan = plan(request, &args.execution, &folders.dir)?;
-    let job = MeasuringJob {
-        lock: !args.execution.no_lock,
-        host: args.execution.host.clone(),
-        ..MeasuringJob::new(plan, folders, store)
-    };
-    let measured = execute(setup, job, ui)?;
-    // Only the work as it is must succeed: what fails without a suspected cause is reported next to that cause.
-    let has_result = measured.finding.results.iter().any(|result| result.point.index == 0);
-    let is_broken = !measured.finding.failed.is_empty() || !measured.record.unsupported.is_empty();
-    if measured.ended.interrupted || (!has_result && is_broken) {
-        complete(measured)
-    } else {
-        Ok(measured)
     }
 }
 

@@ -52,6 +52,7 @@ pub use one_run::finding::{
 pub use one_run::fresh_run::{FreshRun, NotMeasured};
 pub use one_run::gate::{CONFIRMS_LABEL, GateDoubt, GateFinding, GateOutcome, PointControls};
 pub use one_run::histogram::{PointTail, tails};
+pub use one_run::ladder::{Ladder, LadderRung};
 pub use one_run::levels::{Level, TwoLevels};
 pub use one_run::link_fit::{EffectiveDepth, LinkFit, LinkFound, LinkShares, PointBehindLink};
 pub use one_run::pauses::Pauses;

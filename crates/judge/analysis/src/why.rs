@@ -8,6 +8,7 @@ use plumb_model::{Id, Verdict};
 
 use crate::comparison::pairs::PointComparison;
 use crate::estimate::Estimate;
+use crate::one_run::ladder::Ladder;
 
 /// A smaller change of the cost is no cause.
 pub const LEAST_EFFECT: f64 = 0.05;
@@ -35,6 +36,8 @@ pub struct WhyFinding {
     pub candidates: Vec<CandidateFinding>,
     /// Cost without all causes over the cost with them, if there are several causes.
     pub together: Option<Estimate>,
+    /// The work and its parts, if no cause was found and the workload declares parts.
+    pub ladder: Option<Ladder>,
 }
 
 /// A suspected cause.

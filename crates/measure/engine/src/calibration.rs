@@ -58,6 +58,7 @@ pub fn calibrate_alone(
     let spec = StartSpec { planned, role: Role::Workload, seed };
     let (mut session, ready) = launcher.start(spec, progress)?;
     let clock = ready.clock.as_ref();
+    known.least_iterations = ready.least_iterations;
     if !done {
         calibrated(session.as_mut(), planned, known, clock, progress)?;
     }
@@ -65,16 +66,46 @@ pub fn calibrate_alone(
     Ok(sampling::target_ns(planned, clock))
 }
 
-/// Gives all points the number of iterations that makes the shortest of their samples last so long.
+/// Gives all points the number of iterations that makes the shortest of their samples last so long, and no fewer than any of
+/// them needs: blocks that are in flight together arrive together, and would be a sample of no time.
 pub fn share(points: &mut [PointHistory], target_ns: u64) {
     let sides: Vec<_> =
         points.iter().filter_map(|point| point.sample_ns.zip(point.iterations)).collect();
-    let shared = shared_iterations(&sides, target_ns);
+    let least = points.iter().filter_map(|point| point.least_iterations).max().unwrap_or(1);
+    let shared = shared_iterations(&sides, target_ns).max(least);
     for point in points {
         // What it takes for one iteration, times those that all sides get.
         if let (Some(sample_ns), Some(iterations)) = (point.sample_ns, point.iterations) {
-            point.sample_ns = Some((sample_ns / iterations.max(1)).max(1) * shared);
+            let iteration_ns = (sample_ns / iterations.max(1)).max(1);
+            point.sample_ns = Some(iteration_ns.saturating_mul(shared));
             point.iterations = Some(shared);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::share;
+    use crate::history::PointHistory;
+
+    /// A side of 32 blocks in 30 ms that needs at least so many.
+    fn side(least_iterations: Option<u64>) -> PointHistory {
+        PointHistory {
+            iterations: Some(32),
+            least_iterations,
+            sample_ns: Some(30_000_000),
+            ..PointHistory::default()
+        }
+    }
+
+    #[test]
+    fn a_comparison_takes_no_fewer_iterations_than_a_side_needs() {
+        let mut sides = [side(Some(32)), side(Some(32))];
+        share(&mut sides, 1_000_000);
+        assert!(sides.iter().all(|side| side.iterations == Some(32)), "{sides:?}");
+        assert_eq!(sides[0].sample_ns, Some(30_000_000));
+        let mut free = [side(None), side(None)];
+        share(&mut free, 1_000_000);
+        assert!(free.iter().all(|side| side.iterations == Some(2)), "{free:?}");
     }
 }

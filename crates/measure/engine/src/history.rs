@@ -41,6 +41,8 @@ pub struct PointHistory {
     pub setup_ns: u64,
     /// Iterations of one sample (k), once calibrated.
     pub iterations: Option<u64>,
+    /// Fewer iterations make no sample, once known.
+    pub least_iterations: Option<u64>,
     /// Length of one sample, in nanoseconds, once known.
     pub sample_ns: Option<u64>,
     /// How many samples there are, if the workload has only so many.

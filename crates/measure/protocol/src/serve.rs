@@ -149,6 +149,7 @@ impl<O: Write> ServedWorkload<'_, O> {
         match self.workload.start(start) {
             Ok(started) => {
                 let fixed_iterations = started.instance.fixed_iterations();
+                let least_iterations = started.instance.least_iterations();
                 if let Some(extra) = start.extra_work.filter(|extra| extra.share > 0.0)
                     && !started.instance.adds_extra_work()
                 {
@@ -164,6 +165,7 @@ impl<O: Write> ServedWorkload<'_, O> {
                 Reply::Ready(Ready {
                     clock: Some(clock::source()),
                     fixed_iterations,
+                    least_iterations: Some(least_iterations).filter(|least| *least > 1),
                     ..started.ready
                 })
             }

@@ -226,6 +226,7 @@ mod tests {
             runs: Vec::new(),
             candidates: vec![tried],
             together: None,
+            ladder: None,
         }
     }
 

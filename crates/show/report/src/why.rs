@@ -1,7 +1,7 @@
 //! Why something is slow: text and document.
 
 use plumb_analysis::{
-    CandidateExperiment, CandidateFinding, CandidateOutcome, LEAST_EFFECT, WhyFinding,
+    CandidateExperiment, CandidateFinding, CandidateOutcome, LEAST_EFFECT, Ladder, WhyFinding,
 };
 use plumb_text::{Style, Table, TableColumn, Terminal, TextLine};
 use plumb_units::{length, percent};
@@ -10,6 +10,8 @@ use serde::Serialize;
 use crate::figure::in_brackets;
 use crate::json_parts::estimate::{EstimatePart, estimate};
 use crate::json_parts::text::pretty;
+use crate::run::ladder_text::{LadderRungPart, largest_step};
+use crate::run::levels::share_text;
 
 /// Name of the document's form.
 const WHY_SCHEMA: &str = "plumb.why/1";
@@ -46,6 +48,8 @@ pub struct WhyDocument {
     pub candidates: Vec<CandidatePart>,
     /// Cost without all causes over the cost with them; null if there are not several.
     pub together: Option<EstimatePart>,
+    /// The work and its parts; null if a cause was found, or the workload declares no parts.
+    pub parts: Option<Vec<LadderRungPart>>,
 }
 
 /// A run that was faster.
@@ -105,6 +109,10 @@ pub fn why_json(finding: &WhyFinding) -> serde_json::Result<String> {
         least_effect: LEAST_EFFECT,
         candidates: finding.candidates.iter().map(candidate_part).collect(),
         together: finding.together.as_ref().map(estimate),
+        parts: finding
+            .ladder
+            .as_ref()
+            .map(|ladder| ladder.rungs.iter().map(LadderRungPart::of).collect()),
     })
 }
 
@@ -157,6 +165,10 @@ pub fn why_card(finding: &WhyFinding, terminal: &Terminal) -> String {
         out.push('\n');
         out.push_str(&terminal.table(&table(finding)));
     }
+    if let Some(ladder) = &finding.ladder {
+        out.push('\n');
+        out.push_str(&terminal.table(&table_of_parts(ladder, &finding.unit)));
+    }
     for (candidate, _) in finding.causes() {
         let command = match candidate.command.as_str() {
             "" => String::new(),
@@ -172,7 +184,10 @@ pub fn why_card(finding: &WhyFinding, terminal: &Terminal) -> String {
 fn answer(finding: &WhyFinding) -> Vec<String> {
     let causes = finding.causes();
     match causes.as_slice() {
-        [] => without_cause(finding),
+        [] => without_cause(finding)
+            .into_iter()
+            .chain(finding.ladder.as_ref().and_then(|ladder| largest_step(ladder, &finding.unit)))
+            .collect(),
         [(cause, ratio)] => vec![format!(
             "Cause: {}. Without it, the work takes {}× as long.",
             cause.summary,
@@ -260,6 +275,26 @@ pub(crate) fn experiment_text(experiment: &CandidateExperiment) -> (String, Stri
     }
 }
 
+/// The parts of the work, the shortest first.
+fn table_of_parts(ladder: &Ladder, unit: &str) -> Table {
+    let mut table = Table::new(vec![
+        TableColumn::left("part of the work"),
+        TableColumn::right("result"),
+        TableColumn::right("of the time"),
+        TableColumn::right("more than the part above"),
+    ]);
+    for (index, rung) in ladder.rungs.iter().enumerate() {
+        let step = if index == 0 { "–".to_owned() } else { share_text(&rung.step) };
+        table.row(vec![
+            TextLine::new(Style::Plain, &rung.name),
+            TextLine::new(Style::Estimate, &in_brackets(&rung.result, unit)),
+            TextLine::new(Style::Estimate, &share_text(&rung.of_whole)),
+            TextLine::new(Style::Estimate, &step),
+        ]);
+    }
+    table
+}
+
 fn words(outcome: CandidateOutcome) -> &'static str {
     match outcome {
         CandidateOutcome::Cause => "cause",
@@ -310,6 +345,7 @@ mod tests {
             runs: Vec::new(),
             candidates,
             together: None,
+            ladder: None,
         }
     }
 

@@ -58,7 +58,9 @@ pub fn advise(
         }
     }
     drop(setup);
-    ChangeSearch::new(args, subject, candidates, store, ui)?.run()
+    let mut search = ChangeSearch::new(args, subject, candidates, store, ui)?;
+    search.run()?;
+    Ok(search.finding())
 }
 
 /// A setting that may help; None if the machine has it already.

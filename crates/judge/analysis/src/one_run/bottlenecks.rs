@@ -109,7 +109,7 @@ fn time_s(finding: &Finding, work: f64, record: &RunRecord) -> Option<Estimate> 
 
 /// A result with the interval that every output shows, or, if there is none, with that of the session, in which all parts
 /// were measured.
-fn with_interval(finding: &Finding) -> Estimate {
+pub(super) fn with_interval(finding: &Finding) -> Estimate {
     let shown = finding.shown();
     match shown.interval {
         Ok(_) => shown,

@@ -17,7 +17,7 @@ const BEFORE_DECLARED: [(&str, &str); 3] =
     [("memory.copy", "method"), ("storage.sequential", "place"), ("storage.random", "place")];
 
 /// The parameter whose values show the ceiling of a workload's points.
-fn ceiling_parameter(description: &Description) -> Option<&str> {
+pub(super) fn ceiling_parameter(description: &Description) -> Option<&str> {
     let before = || BEFORE_DECLARED.iter().find(|(id, _)| *id == description.id);
     description.ceiling.as_deref().or_else(|| before().map(|(_, parameter)| *parameter))
 }
@@ -124,22 +124,27 @@ fn lower_of(
 /// # Errors
 /// When nothing is known of it, or the result may be as fast.
 fn of_limit(finding: &Finding, record: &RunRecord) -> Result<ShareOfBaseline, NoBaseline> {
-    let expected = stated(finding, record, is_limit).ok_or(NoBaseline::Unknown)?;
-    let name = expected.limit.clone().unwrap_or_default();
-    let share = share(&over_levels(finding), expected.value, finding.better)
-        .ok_or(NoBaseline::NotPositive)?;
+    let (name, value) = limit_of(finding, record).ok_or(NoBaseline::Unknown)?;
+    let share =
+        share(&over_levels(finding), value, finding.better).ok_or(NoBaseline::NotPositive)?;
     let highest = share.high().unwrap_or(share.value);
     // A cache answers faster than the link behind it.
     if highest >= 1.0 {
         return Err(NoBaseline::NotBelow(name));
     }
     Ok(ShareOfBaseline {
-        value: expected.value,
-        worst: expected.value,
+        value,
+        worst: value,
         share,
         verdict: None,
         source: BaselineSource::Limit { name },
     })
+}
+
+/// The part of the hardware that a result goes through, and what that carries at most.
+pub(super) fn limit_of(finding: &Finding, record: &RunRecord) -> Option<(String, f64)> {
+    let expected = stated(finding, record, is_limit)?;
+    Some((expected.limit.clone()?, expected.value))
 }
 
 /// A ceiling that was not measured was perhaps tried.
@@ -262,26 +267,12 @@ fn of_ceiling(
     all: &[Finding],
 ) -> Result<ShareOfBaseline, NoBaseline> {
     let free = free.ok_or(NoBaseline::Unknown)?;
-    let own = performance(finding).ok_or(NoBaseline::Undirected)?;
-    let others = all.iter().filter(|other| {
-        let is_same_work = other.point.without(&[free]) == finding.point.without(&[free])
-            && other.point.index != finding.point.index;
-        is_same_work && other.target == finding.target && other.metric == finding.metric
-    });
-    let best = others
-        .filter_map(|other| Some((performance(other)?, other)))
-        .max_by(|(one, _), (other, _)| one.total_cmp(other));
-    let Some((most, best)) = best else {
-        return Err(NoBaseline::NotMeasured(format!("other values of {free}")));
-    };
-    if own >= most {
+    let (best, setting) = best_of_others(finding, free, all)?;
+    if performance(finding) >= performance(best) {
         return Err(NoBaseline::Best(free.to_owned()));
     }
     let share = share_of(&over_levels(finding), &over_levels(best), finding.better)
         .ok_or(NoBaseline::NotPositive)?;
-    let setting = best.point.parameters.iter().find(|parameter| parameter.name == free);
-    let value = setting.map_or("", |parameter| parameter.value.as_str());
-    let setting = format!("{free}={value}");
     if share.interval.as_ref().is_ok_and(|ends| ends.high >= 1.0) {
         return Err(NoBaseline::AsGoodAs(setting));
     }
@@ -292,6 +283,34 @@ fn of_ceiling(
         verdict: None,
         source: BaselineSource::Ceiling { point: best.point.name.clone(), setting },
     })
+}
+
+/// The best result of the same work with another value of the parameter `free`, and that value as people type it.
+///
+/// # Errors
+/// When neither direction is better, or no other value was measured.
+pub(super) fn best_of_others<'r>(
+    finding: &Finding,
+    free: &str,
+    all: &'r [Finding],
+) -> Result<(&'r Finding, String), NoBaseline> {
+    if finding.better == Better::Neither {
+        return Err(NoBaseline::Undirected);
+    }
+    let others = all.iter().filter(|other| {
+        let is_same_work = other.point.without(&[free]) == finding.point.without(&[free])
+            && other.point.index != finding.point.index;
+        is_same_work && other.target == finding.target && other.metric == finding.metric
+    });
+    let best = others
+        .filter_map(|other| Some((performance(other)?, other)))
+        .max_by(|(one, _), (other, _)| one.total_cmp(other));
+    let Some((_, best)) = best else {
+        return Err(NoBaseline::NotMeasured(format!("other values of {free}")));
+    };
+    let setting = best.point.parameters.iter().find(|parameter| parameter.name == free);
+    let value = setting.map_or("", |parameter| parameter.value.as_str());
+    Ok((best, format!("{free}={value}")))
 }
 
 /// A number that is higher for a better result; None if neither direction is better.

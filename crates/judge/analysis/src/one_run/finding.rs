@@ -18,6 +18,7 @@ use crate::one_run::bottleneck::BottleneckFinding;
 use crate::one_run::burst::Burst;
 use crate::one_run::curve::Curve;
 use crate::one_run::gate::GateFinding;
+use crate::one_run::ladder::Ladder;
 use crate::one_run::levels::TwoLevels;
 use crate::one_run::link_fit::LinkFit;
 use crate::one_run::pauses::Pauses;
@@ -42,6 +43,8 @@ pub struct RunFinding {
     pub links: Vec<LinkFit>,
     /// What limits points of which the parts were measured, too.
     pub bottlenecks: Vec<BottleneckFinding>,
+    /// Results next to parts of their work, if those were measured, too.
+    pub ladders: Vec<Ladder>,
     /// Rankings of points that differ in one parameter whose values have no order.
     pub rankings: Vec<VariantRanking>,
     /// Comparisons with the plan's first point, when the plan asks for them.

@@ -7,6 +7,16 @@ use crate::one_run::bottlenecks::is_set;
 use crate::one_run::finding::{BaselineSource, Finding, NoBaseline, ShareOfBaseline};
 use crate::one_run::share_of_baseline::{over_levels, share_of};
 
+/// A part of a result's work that was measured on its own in the same run.
+pub(super) struct MeasuredPart<'r> {
+    /// What it is called: `2 × one thread`.
+    pub name: String,
+    /// Its result.
+    pub finding: &'r Finding,
+    /// As many of them work at the same time in the whole.
+    pub factor: u64,
+}
+
 /// A result next to the lowest of the ceilings that its rungs give.
 ///
 /// # Errors
@@ -47,6 +57,37 @@ fn of_rung(
     all: &[Finding],
     record: &RunRecord,
 ) -> Result<ShareOfBaseline, NoBaseline> {
+    let part = measured_part(finding, planned, rung, all, record)?;
+    let ceiling = multiplied(&over_levels(part.finding), part.factor);
+    let share =
+        share_of(&over_levels(finding), &ceiling, finding.better).ok_or(NoBaseline::NotPositive)?;
+    let is_below = match &share.interval {
+        Ok(ends) => ends.high < 1.0,
+        Err(_) => share.value < 1.0,
+    };
+    if !is_below {
+        return Err(NoBaseline::NotBelow(part.name));
+    }
+    Ok(ShareOfBaseline {
+        value: ceiling.value,
+        worst: ceiling.value,
+        share,
+        verdict: None,
+        source: BaselineSource::Rung { point: part.finding.point.name.clone(), name: part.name },
+    })
+}
+
+/// The result of a rung in the same run, under the same conditions.
+///
+/// # Errors
+/// Why there is none.
+pub(super) fn measured_part<'r>(
+    finding: &Finding,
+    planned: &PlannedPoint,
+    rung: &Rung,
+    all: &'r [Finding],
+    record: &RunRecord,
+) -> Result<MeasuredPart<'r>, NoBaseline> {
     let own = &planned.point.settings;
     let settings = rung.settings_for(&planned.point.workload, own).ok_or(NoBaseline::Unknown)?;
     let mut points = Vec::new();
@@ -79,26 +120,11 @@ fn of_rung(
         1 => rung.name.clone(),
         _ => format!("{factor} × {}", rung.name),
     };
-    let ceiling = multiplied(&over_levels(part), factor);
-    let share =
-        share_of(&over_levels(finding), &ceiling, finding.better).ok_or(NoBaseline::NotPositive)?;
-    let is_below = match &share.interval {
-        Ok(ends) => ends.high < 1.0,
-        Err(_) => share.value < 1.0,
-    };
-    if !is_below {
-        return Err(NoBaseline::NotBelow(name));
-    }
-    Ok(ShareOfBaseline {
-        value: ceiling.value,
-        worst: ceiling.value,
-        share,
-        verdict: None,
-        source: BaselineSource::Rung { point: part.point.name.clone(), name },
-    })
+    Ok(MeasuredPart { name, finding: part, factor })
 }
 
-fn multiplied(estimate: &Estimate, factor: u64) -> Estimate {
+/// As many times this figure.
+pub(super) fn multiplied(estimate: &Estimate, factor: u64) -> Estimate {
     let factor = factor as f64;
     let interval = estimate
         .interval

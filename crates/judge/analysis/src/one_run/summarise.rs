@@ -25,6 +25,7 @@ use crate::one_run::flags;
 use crate::one_run::gate::gate;
 use crate::one_run::histogram;
 use crate::one_run::implementations::{PointsWithoutResult, rankings_of_implementations};
+use crate::one_run::ladder::ladders;
 use crate::one_run::levels::TwoLevels;
 use crate::one_run::link_fits::link_fits;
 use crate::one_run::odd_addresses::flag_odd;
@@ -123,6 +124,7 @@ pub fn summarise(record: &RunRecord) -> RunFinding {
         curves: curves(&results, record),
         links: link_fits(&results, record),
         bottlenecks: bottlenecks(&results, record),
+        ladders: ladders(&results, record),
         rankings,
         results,
         proof: gate(record, &against_first),

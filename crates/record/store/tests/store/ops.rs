@@ -72,6 +72,7 @@ fn ready() -> impl Strategy<Value = Ready> {
             flags,
             bytes_on_disk,
             fixed_iterations: false,
+            least_iterations: None,
             supply: None,
             paused_ns: None,
             without: Vec::new(),

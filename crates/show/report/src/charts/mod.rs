@@ -5,6 +5,7 @@ mod comparison;
 mod fits;
 mod groups;
 mod history;
+mod ladder;
 mod monitors;
 mod of_records;
 mod overview;

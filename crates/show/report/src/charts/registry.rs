@@ -9,7 +9,8 @@ use super::monitors::{Monitored, counters, on_one_axis};
 use super::restated::is_computed;
 use super::subject::{ChartPoint, Subject};
 use super::{
-    groups, history, monitors, overview, parameters, scorecard, sides, spread, warmup, workload,
+    groups, history, ladder, monitors, overview, parameters, scorecard, sides, spread, warmup,
+    workload,
 };
 use crate::run::view::View;
 
@@ -44,6 +45,7 @@ pub static CHARTS: &[ChartKind] = &[
     kind("run/against-first", Of::Run(|view| one(scorecard::against_first(view)))),
     kind("FAMILY/METRIC", Of::Run(scorecard::medians)),
     kind("run/precision", Of::Run(|view| one(scorecard::precision(view)))),
+    kind("POINT/parts", Of::FirstMetric(ladder::ladders)),
     kind("WORKLOAD/by-PARAMETER", Of::Metric(parameters::curves)),
     kind("WORKLOAD/by-PARAMETER-and-PARAMETER", Of::Metric(parameters::maps)),
     kind("WORKLOAD/boxes", Of::Metric(|of| one(spread::boxes(of)))),

@@ -16,6 +16,7 @@ pub(crate) fn bottleneck_text(found: &BottleneckFinding, results: &[Finding]) ->
         name: format!("{}: bottleneck", point.map_or("", |point| &point.name)),
         workload: point.map(|point| point.workload.clone()).unwrap_or_default(),
         lines: lines(found, results),
+        is_ladder: false,
     }
 }
 

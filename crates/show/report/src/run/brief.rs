@@ -475,6 +475,7 @@ fn curves(view: &View, terminal: &Terminal) -> String {
     let lines: Vec<(&str, &str)> = view
         .curves
         .iter()
+        .filter(|curve| !(curve.is_ladder && view.is_crowded()))
         .flat_map(|curve| curve.lines.iter().map(|line| (curve.name.as_str(), line.as_str())))
         .collect();
     let mut out = if lines.is_empty() || view.is_crowded() {

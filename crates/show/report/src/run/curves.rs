@@ -22,6 +22,8 @@ pub struct CurveText {
     pub workload: String,
     /// Its figures, a line each.
     pub lines: Vec<String>,
+    /// Whether these are the parts of a point. Among many results, the brief scorecard leaves them out.
+    pub is_ladder: bool,
 }
 
 impl CurveText {
@@ -31,12 +33,13 @@ impl CurveText {
             true => format!("{} {} by {}", curve.of, curve.metric, curve.parameter.name),
             false => format!("{} by {}", curve.of, curve.parameter.name),
         };
-        Self { name, workload: curve.workload.clone(), lines: lines(curve) }
+        Self { name, workload: curve.workload.clone(), lines: lines(curve), is_ladder: false }
     }
 
     pub(crate) fn of_link(fit: &LinkFit, results: &[Finding]) -> Self {
         let name = format!("{} by {}", fit.of, fit.by.join(" and "));
-        Self { name, workload: fit.workload.clone(), lines: link_text::lines(fit, results) }
+        let lines = link_text::lines(fit, results);
+        Self { name, workload: fit.workload.clone(), lines, is_ladder: false }
     }
 }
 

@@ -23,6 +23,7 @@ use crate::run::burst::{BurstPart, burst_part};
 use crate::run::interference::InterferencePart;
 use crate::run::json_curves::{CurvePart, curve};
 use crate::run::json_links::{LinkPart, link};
+use crate::run::ladder_text::LadderPart;
 use crate::run::levels::{LevelsPart, levels_part};
 use crate::run::ranking::RankingPart;
 use crate::run::since_last::{SinceLastPart, since_last_part};
@@ -55,6 +56,8 @@ pub struct RunDocument {
     pub links: Vec<LinkPart>,
     /// What limits points of which the parts were measured, too (`--ceilings`).
     pub bottlenecks: Vec<BottleneckPart>,
+    /// Results next to parts of their work that were measured, too (`--ceilings`).
+    pub ladders: Vec<LadderPart>,
     /// Whether the comparison works here, with its control sides (`ab --prove`); null without control sides.
     pub proof: Option<ProofPart>,
     /// What the starts of commands load (`exec --libraries`).
@@ -450,6 +453,11 @@ pub fn document(view: &View) -> RunDocument {
             .bottlenecks
             .iter()
             .map(|found| BottleneckPart::of(found, &finding.results))
+            .collect(),
+        ladders: finding
+            .ladders
+            .iter()
+            .map(|ladder| LadderPart::of(ladder, &finding.results))
             .collect(),
         proof: finding.proof.as_ref().map(proof_part),
         start_ups: finding.start_ups.iter().map(StartUpPart::of).collect(),

@@ -14,6 +14,7 @@ pub(crate) mod json;
 mod json_curves;
 mod json_links;
 pub(crate) mod labels;
+pub(crate) mod ladder_text;
 pub(crate) mod levels;
 mod link_text;
 mod markdown;

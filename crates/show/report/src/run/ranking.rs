@@ -16,6 +16,7 @@ pub(crate) fn ranking_text(ranking: &VariantRanking) -> Option<CurveText> {
         name: format!("{} by {}", ranking.of, ranking.parameter),
         workload: ranking.workload.clone(),
         lines: lines(ranking),
+        is_ladder: false,
     })
 }
 

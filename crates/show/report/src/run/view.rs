@@ -15,6 +15,7 @@ use crate::run::curves::CurveText;
 use crate::run::header::ReportHeader;
 use crate::run::implementation_table::ImplementationTable;
 use crate::run::labels::{self, CROWDED};
+use crate::run::ladder_text::ladder_text;
 use crate::run::levels::{LevelsText, share_text};
 use crate::run::ranking::ranking_text;
 
@@ -153,6 +154,7 @@ impl<'a> View<'a> {
             .chain(finding.links.iter().map(|fit| CurveText::of_link(fit, &finding.results)))
             .chain(finding.bottlenecks.iter().map(|found| bottleneck_text(found, &finding.results)))
             .chain(finding.rankings.iter().filter_map(ranking_text))
+            .chain(finding.ladders.iter().map(|ladder| ladder_text(ladder, &finding.results)))
             .collect();
         Self {
             finding,
