@@ -207,11 +207,15 @@ impl<'s> ChangeSearch<'s> {
         if !has_parts || helps || self.rest() < SHORTEST {
             return Ok(());
         }
-        self.ui.say("measuring parts of the work");
         let mut setup = self.setup()?;
         let all = setup.all_threads();
         let whole = PlannedPoint { title: None, ..self.subject.clone() };
         let points = points::with_ceilings(&mut setup.keeper, vec![whole], false, all)?;
+        // Parts may be declared for other values of the parameters only.
+        if points.len() < 2 {
+            return Ok(());
+        }
+        self.ui.say("measuring parts of the work");
         let expectations = folder.map_or_else(Vec::new, |folder| hardware::limits(&points, folder));
         let rules = StoppingRules {
             min_invocations: FEWEST_OF_PARTS,

@@ -3,6 +3,7 @@
 use plumb_analysis::{
     CandidateExperiment, CandidateFinding, CandidateOutcome, LEAST_EFFECT, Ladder, WhyFinding,
 };
+use plumb_model::short_id;
 use plumb_text::{Style, Table, TableColumn, Terminal, TextLine};
 use plumb_units::{length, percent};
 use serde::Serialize;
@@ -176,6 +177,14 @@ pub fn why_card(finding: &WhyFinding, terminal: &Terminal) -> String {
         };
         let text = format!("{}: {}{command}", candidate.cause, candidate.remedy);
         out.push_str(&terminal.lines(0, &TextLine::new(Style::Plain, &text)));
+    }
+    if !finding.runs.is_empty() {
+        let runs: Vec<String> = finding.runs.iter().map(|run| short_id(*run)).collect();
+        let command = format!("plumb report -o FOLDER {}", runs.join(" "));
+        let text = TextLine::new(Style::Command, &command)
+            .and(Style::Muted, "  writes pages of these runs, with charts");
+        out.push('\n');
+        out.push_str(&terminal.lines(0, &text));
     }
     terminal.signs(out)
 }

@@ -76,6 +76,7 @@ fn parts(finding: &Finding, results: &[Finding], record: &RunRecord) -> Vec<Ladd
     let mut parts = Vec::new();
     if let Some(free) = ceiling_parameter(&planned.description)
         && let Ok((best, setting)) = best_of_others(finding, free, results)
+        && is_for_comparison(best, record)
     {
         let result = with_interval(best);
         let of_whole = share_of(&whole, &result, finding.better);
@@ -84,6 +85,9 @@ fn parts(finding: &Finding, results: &[Finding], record: &RunRecord) -> Vec<Ladd
     // A part is measured on this machine, so it says nothing of another one.
     for rung in planned.description.rungs.iter().filter(|_| planned.far_end.is_none()) {
         let Ok(measured) = measured_part(finding, planned, rung, results, record) else { continue };
+        if !is_for_comparison(measured.finding, record) {
+            continue;
+        }
         let result = multiplied(&with_interval(measured.finding), measured.factor);
         let of_whole = share_of(&whole, &result, finding.better);
         parts.extend(of_whole.map(|of_whole| part(measured.name, result, of_whole)));
@@ -97,6 +101,11 @@ fn parts(finding: &Finding, results: &[Finding], record: &RunRecord) -> Vec<Ladd
     parts.retain(|part| part.of_whole.value < 1.0);
     parts.sort_by(|one, other| one.of_whole.value.total_cmp(&other.of_whole.value));
     parts
+}
+
+/// Whether a point was measured only for comparison. Points that were asked for have curves and rankings.
+fn is_for_comparison(finding: &Finding, record: &RunRecord) -> bool {
+    record.plan.points.get(finding.point.index).is_some_and(|planned| planned.is_ceiling)
 }
 
 /// A part whose step is not known yet: as if nothing were below it.

@@ -183,6 +183,10 @@ fn one_thread(workload: &str, metric: &str) -> plumb_model::Rung {
 /// A run of the first look in which `cpu.sieve` declares one thread of it as a rung, with this metric, and two threads do
 /// only this share of their work.
 fn with_one_thread(metric: &str, share: f64) -> crate::RunFinding {
+    summarise(&record_with_one_thread(metric, share))
+}
+
+fn record_with_one_thread(metric: &str, share: f64) -> plumb_model::RunRecord {
     let mut record = first_look();
     for planned in record.plan.points.iter_mut().filter(|of| of.point.workload == "cpu.sieve") {
         planned.description.rungs = vec![one_thread("cpu.sieve", metric)];
@@ -191,7 +195,7 @@ fn with_one_thread(metric: &str, share: f64) -> crate::RunFinding {
         let work = invocation.ready.work.entry("rate".to_owned()).or_insert(1.0);
         *work *= share;
     }
-    summarise(&record)
+    record
 }
 
 #[test]
@@ -210,6 +214,49 @@ fn two_threads_are_compared_with_twice_one() {
     // A share whose interval contains 1 is not shown.
     let whole = &with_one_thread("rate", 1.0).results[1];
     assert_eq!(whole.of_baseline, Err(NoBaseline::NotBelow("2 × one thread".into())));
+}
+
+#[test]
+fn a_step_is_the_time_that_the_whole_takes_longer_than_its_part() {
+    // Points that were asked for are no parts of each other.
+    assert!(with_one_thread("rate", 0.5).ladders.is_empty());
+    let mut record = record_with_one_thread("rate", 0.5);
+    record.plan.points[0].is_ceiling = true;
+    let found = summarise(&record);
+    assert_eq!(found.ladders.iter().map(|ladder| ladder.result).collect::<Vec<_>>(), [1]);
+    let rungs = &found.ladders[0].rungs;
+    let whole = found.results[1].point.name.as_str();
+    let names: Vec<&str> = rungs.iter().map(|rung| rung.name.as_str()).collect();
+    assert_eq!(names, ["2 × one thread", whole]);
+    let part = 0.5 * 801.0 / 824.0;
+    assert!((rungs[0].of_whole.value - part).abs() < 0.01, "{rungs:?}");
+    assert!((rungs[0].result.value - 2.0 * found.results[0].estimate.value).abs() < 1e-9);
+    assert!((rungs[1].of_whole.value - 1.0).abs() < 1e-9);
+    assert!((rungs[1].step.value - (1.0 - part)).abs() < 0.01, "{rungs:?}");
+    // The whole is exactly the whole, so the step is as uncertain as the part.
+    let width = |of: &crate::Estimate| of.high().unwrap() - of.low().unwrap();
+    assert!((width(&rungs[1].step) - width(&rungs[0].of_whole)).abs() < 1e-9, "{rungs:?}");
+    assert!(found.ladders[0].largest_step().is_some());
+}
+
+#[test]
+fn what_a_link_carries_is_a_part_and_what_takes_longer_than_the_whole_is_none() {
+    let with_limit = |relative: f64| {
+        let mut record = Builder::new(None).measured(&COPY).build();
+        record.plan.expectations.push(plumb_model::Expectation {
+            of: record.plan.points[0].point.name(),
+            value: relative * only(&record).estimate.value,
+            range: None,
+            reference: None,
+            in_cycles: false,
+            limit: Some("PCIe 3.0 ×4".to_owned()),
+        });
+        summarise(&record).ladders
+    };
+    let ladders = with_limit(4.0);
+    assert_eq!(ladders[0].rungs[0].name, "PCIe 3.0 ×4");
+    assert!((ladders[0].rungs[0].of_whole.value - 0.25).abs() < 1e-9, "{ladders:?}");
+    assert!(with_limit(0.5).is_empty());
 }
 
 #[test]

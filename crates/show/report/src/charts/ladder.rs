@@ -27,7 +27,7 @@ fn ladder_chart(ladder: &Ladder, finding: &Finding) -> Option<Chart> {
         format!("{}/parts", finding.point.name),
         format!("{}: parts of its time", finding.point.name),
         "The time of each part of the work, measured on its own in the same run, as a share of the time of the whole. Each bar \
-         begins where the part below ends; the longest one takes most of the time."
+         begins where the one above ends; the longest one takes most of the time."
             .to_owned(),
         AxisSpec::values("share of the time", "%", AxisFit::FromZero),
         AxisSpec::Names(names),

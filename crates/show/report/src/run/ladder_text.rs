@@ -147,7 +147,7 @@ mod tests {
         let sentence = largest_step(&between, "B/s").unwrap();
         assert!(
             sentence.starts_with("70 % [63, 77] of the time is the difference between in memory (")
-                && sentence.contains(" and the link (125 [113, 138] B/s)."),
+                && sentence.contains(" and the link (125 [112, 138] B/s)."),
             "{sentence}"
         );
         // Most of the time is in the part that is not divided further.
