@@ -104,10 +104,12 @@ impl Suspect<'_> {
     }
 
     /// Whether programs of the user or of this machine are measured, which their environment can slow down. plumb's own
-    /// loops are one binary.
+    /// loops are one binary, and what `process.fork` and `process.exec` start needs no library and no locale.
     pub(crate) fn starts_programs(&self) -> bool {
-        const FAMILIES: [&str; 2] = ["process.", "language."];
-        FAMILIES.iter().any(|family| self.point.workload.starts_with(family))
+        const WORKLOADS: [&str; 2] = ["process.command", "process.library"];
+        const FAMILIES: [&str; 2] = ["classic.", "language."];
+        let workload = self.point.workload.as_str();
+        WORKLOADS.contains(&workload) || FAMILIES.iter().any(|family| workload.starts_with(family))
     }
 
     /// Those of these variables that are set.

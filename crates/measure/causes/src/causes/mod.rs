@@ -19,6 +19,7 @@ mod loopback;
 mod loss;
 mod memory_limit;
 mod name_resolution;
+mod neighbour;
 mod nice;
 mod runtime;
 mod scheduling_class;
@@ -38,6 +39,7 @@ pub const CAUSES: &[&Cause] = &[
     &cpu_weight::CAUSE,
     &nice::CAUSE,
     &scheduling_class::CAUSE,
+    &neighbour::CAUSE,
     &affinity::CAUSE,
     &governor::CAUSE,
     &turbo::CAUSE,
@@ -184,6 +186,33 @@ mod tests {
             ("sys/devices/system/cpu/cpufreq/boost", "1\n"),
         ];
         assert_eq!(found(&files, &[("durability", "none")], &["PATH", "HOME"]), (vec![], None));
+    }
+
+    #[test]
+    fn an_environment_slows_down_only_what_starts_programs() {
+        let variables = [("LC_ALL", "de_DE.UTF-8"), ("LD_PRELOAD", "/lib/x.so")];
+        for (workload, names) in [
+            ("process.command", vec!["loader", "locale"]),
+            ("language.sieve", vec!["loader", "locale"]),
+            ("process.fork", vec![]),
+            ("process.exec", vec![]),
+            ("cpu.sieve", vec![]),
+        ] {
+            assert_eq!(of(&[], (workload, &[]), &variables).0, names, "{workload}");
+        }
+    }
+
+    #[test]
+    fn runnable_threads_are_suspicious_unless_the_priority_is_low() {
+        let busy = [ONLINE, ("proc/loadavg", "0.10 0.20 0.30 3/182 4242\n")];
+        assert_eq!(found(&busy, &[], &[]), (vec!["neighbour"], knob("nice=-20")));
+        let few = [ONLINE, ("proc/loadavg", "2.10 0.20 0.30 2/182 4242\n")];
+        assert!(found(&few, &[], &[]).0.is_empty(), "one thread leaves three of four CPUs");
+        let idle = [ONLINE, ("proc/loadavg", "9.10 0.20 0.30 1/182 4242\n")];
+        assert!(found(&idle, &[], &[]).0.is_empty(), "what ran before does not count");
+        let stat = "7 (a) R 1 1 1 0 -1 0 0 0 0 0 0 0 0 0 39 19 1 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0";
+        let polite = [busy[0], busy[1], ("proc/self/stat", stat)];
+        assert_eq!(found(&polite, &[], &[]).0, ["nice"]);
     }
 
     #[test]
