@@ -1,6 +1,8 @@
-//! Measures every statistical bar in simulation, prints them as Markdown and fails if one is missed.
+//! Measures every statistical bar in simulation and fails if one is missed. All rows go to a table of tab-separated values, a
+//! summary to a page next to it.
 
 use std::fmt::Write;
+use std::path::Path;
 use std::time::Instant;
 
 use plumb_simulate::bars::{Bar, ValidationRow};
@@ -15,11 +17,14 @@ const COMPARED_SYSTEMS: u64 = 1000;
 /// The name of the methods broken on purpose among the groups of bars.
 const MUTATIONS: &str = "mutations";
 
+/// The names of the columns of [`tab_separated`].
+const COLUMNS: &str = "question\tsetting\tbar\tmeasured\tmissed from\tresult\tnote";
+
 /// What was asked for.
 struct ValidateOptions {
     /// Simulations per bar.
     replications: u64,
-    /// The file that the report goes to, if any.
+    /// The page that the summary goes to, if any; the rows go to a file of the same name that ends with `.tsv`.
     write: Option<String>,
     /// The group of bars to measure alone; it is printed and not written.
     only: Option<String>,
@@ -29,16 +34,13 @@ struct ValidateOptions {
 pub fn run(arguments: &[String]) -> Result<(), String> {
     let options = parse(arguments)?;
     let started = Instant::now();
-    let mut sections = String::new();
-    let mut promise = "";
+    let mut rows = Vec::new();
     let mut missed = 0;
     // A row is printed as soon as it is measured, because all of them together take a long time.
     let mut report = |row: ValidationRow| {
-        let text = lines(&row, promise);
-        print!("{text}");
-        sections.push_str(&text);
-        promise = row.promise;
+        println!("{}", tab_separated(&row));
         missed += usize::from(!row.passes());
+        rows.push(row);
     };
     if options.only.as_deref() == Some(MUTATIONS) {
         let (_, unnoticed) = mutations::run()?;
@@ -63,10 +65,16 @@ pub fn run(arguments: &[String]) -> Result<(), String> {
     mlrsearch::compare(COMPARED_SYSTEMS, &mut report)?;
     tables::run(&mut report);
     let (table, unnoticed) = mutations::run()?;
-    sections.push_str(&table);
     if let Some(path) = &options.write {
-        let page = header(options.replications, started.elapsed().as_secs(), missed) + &sections;
-        std::fs::write(path, page).map_err(|error| format!("cannot write {path}: {error}"))?;
+        let header = header(options.replications, started.elapsed().as_secs(), missed);
+        let lines: String = rows.iter().map(|row| tab_separated(row) + "\n").collect();
+        let data = Path::new(path).with_extension("tsv");
+        let write = |path: &Path, text: String| {
+            std::fs::write(path, text)
+                .map_err(|error| format!("cannot write {}: {error}", path.display()))
+        };
+        write(&data, format!("{COLUMNS}\n{lines}"))?;
+        write(Path::new(path), header + &summary(&rows) + &table)?;
     }
     match (missed, unnoticed) {
         (0, 0) => Ok(()),
@@ -90,30 +98,73 @@ fn parse(arguments: &[String]) -> Result<ValidateOptions, String> {
     Ok(options)
 }
 
-/// A row of the table, under a heading if its promise differs from the last one.
-fn lines(row: &ValidationRow, last_promise: &str) -> String {
-    let mut text = String::new();
-    if row.promise != last_promise {
-        let columns = "| setting | bar | measured | missed from | | |\n|---|---|---|---|---|---|";
-        _ = write!(text, "\n## {}\n\n{columns}\n", capitalised(row.promise));
-    }
-    let (bar, verdict) = match row.bar {
-        Bar::AtLeast(bar) => (format!(">= {bar}"), verdict(row)),
-        Bar::AtMost(bar) => (format!("<= {bar}"), verdict(row)),
-        Bar::Exempt(reason) => (format!("none: {reason}"), ""),
-    };
-    let measured = row.measured.value();
+/// A row, as its columns.
+fn tab_separated(row: &ValidationRow) -> String {
+    let measured = format!("{:.3}", row.measured.value());
     let bound = row.missed_from().map_or_else(String::new, |bound| format!("{bound:.3}"));
-    _ = writeln!(
-        text,
-        "| {} | {bar} | {measured:.3} | {bound} | {verdict} | {} |",
-        row.setting, row.note
-    );
+    let result = match (row.bar, row.passes()) {
+        (Bar::Exempt(_), _) => "",
+        (_, true) => "pass",
+        (_, false) => "missed",
+    };
+    let question = capitalised(row.promise);
+    let columns =
+        [&question, &row.setting, &bar_text(row.bar), &measured, &bound, result, &row.note];
+    columns.join("\t")
+}
+
+fn bar_text(bar: Bar) -> String {
+    match bar {
+        Bar::AtLeast(bar) => format!(">= {bar}"),
+        Bar::AtMost(bar) => format!("<= {bar}"),
+        Bar::Exempt(reason) => format!("none: {reason}"),
+    }
+}
+
+/// A line for each question and bar: how many settings were simulated, and the one that is worst.
+fn summary(rows: &[ValidationRow]) -> String {
+    let mut text =
+        "\n| question | settings | bar | worst | in the setting |\n|---|--:|---|--:|---|\n"
+            .to_owned();
+    let mut shown: Vec<(&str, String)> = Vec::new();
+    for row in rows {
+        let group = (row.promise, group_of(row.bar));
+        if shown.contains(&group) {
+            continue;
+        }
+        let same: Vec<&ValidationRow> =
+            rows.iter().filter(|other| (other.promise, group_of(other.bar)) == group).collect();
+        _ = writeln!(text, "{}", summary_line(&same, &group.1));
+        shown.push(group);
+    }
     text
 }
 
-fn verdict(row: &ValidationRow) -> &'static str {
-    if row.passes() { "pass" } else { "**missed**" }
+/// Rows without a bar are one group, whatever the reason.
+fn group_of(bar: Bar) -> String {
+    match bar {
+        Bar::Exempt(_) => "none".to_owned(),
+        _ => bar_text(bar),
+    }
+}
+
+fn summary_line(rows: &[&ValidationRow], bar: &str) -> String {
+    let values = || rows.iter().map(|row| row.measured.value());
+    let least = values().fold(f64::INFINITY, f64::min);
+    let most = values().fold(f64::NEG_INFINITY, f64::max);
+    let question = capitalised(rows[0].promise);
+    let settings = rows.len();
+    let worst = match rows[0].bar {
+        Bar::AtLeast(_) => least,
+        Bar::AtMost(_) => most,
+        Bar::Exempt(_) => {
+            return format!("| {question} | {settings} | none | {least:.3} to {most:.3} | |");
+        }
+    };
+    let of_worst = values().position(|value| value.total_cmp(&worst).is_eq()).unwrap_or_default();
+    let missed = rows.iter().filter(|row| !row.passes()).count();
+    let missed = if missed == 0 { String::new() } else { format!(", **{missed} missed**") };
+    format!("| {question} | {settings} | {bar} | {worst:.3}{missed} | {} |", rows[of_worst].setting)
 }
 
 fn capitalised(text: &str) -> String {
@@ -137,7 +188,53 @@ fn header(replications: u64, seconds: u64, missed: usize) -> String {
          method that just clears it would do this badly less than once in 10,000 times. Sampling of \
          *stopped* intervals ends once they reach a relative half-width of 1 %; the note gives the mean \
          number of samples, and how often sampling gave up. Cheap replications are multiplied (ranks by 100, \
-         pairs by 10 or 5, stored runs by 5), those of long histories divided by 4.\n",
+         pairs by 10 or 5, stored runs by 5), those of long histories divided by 4.\n\n\
+         This page has a line for each question and bar, with the worst of the settings. [validation.tsv](validation.tsv) has a \
+         row for every setting. Settings without a bar show a limit of the method; their rows have the reason.\n",
         crate::host::today()
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use plumb_simulate::bars::{Bar, BarSeries, ValidationRow};
+
+    use super::{summary, tab_separated};
+
+    fn row(promise: &'static str, setting: &str, bar: Bar, hits: u64) -> ValidationRow {
+        ValidationRow {
+            promise,
+            setting: setting.to_owned(),
+            bar,
+            measured: BarSeries::Share { hits, trials: 1000 },
+            note: String::new(),
+        }
+    }
+
+    #[test]
+    fn the_summary_has_the_worst_setting_of_each_question_and_bar() {
+        let rows = [
+            row("coverage", "calm", Bar::AtLeast(0.94), 990),
+            row("coverage", "bursts", Bar::AtLeast(0.94), 951),
+            row("coverage", "two regimes", Bar::Exempt("cannot be seen"), 300),
+            row("coverage", "one regime", Bar::Exempt("too short"), 700),
+            row("false alarms", "calm", Bar::AtMost(0.01), 2),
+            row("false alarms", "drift", Bar::AtMost(0.01), 400),
+        ];
+        let summary = summary(&rows);
+        let lines: Vec<&str> = summary.lines().skip(3).collect();
+        assert_eq!(
+            lines,
+            [
+                "| Coverage | 2 | >= 0.94 | 0.951 | bursts |",
+                "| Coverage | 2 | none | 0.300 to 0.700 | |",
+                "| False alarms | 2 | <= 0.01 | 0.400, **1 missed** | drift |",
+            ]
+        );
+        assert!(
+            tab_separated(&rows[5]).starts_with("False alarms\tdrift\t<= 0.01\t0.400\t0.0"),
+            "{}",
+            tab_separated(&rows[5])
+        );
+    }
 }

@@ -79,13 +79,13 @@ fn cited_sections_of_the_method_exist() {
     }
 }
 
-/// A figure in a document, and the rows of docs/validation.md that it sums up.
+/// A figure in a document, and the rows of docs/validation.tsv that it sums up.
 struct ClaimedFigure {
     document: &'static str,
     /// The sentence, with `LOW` and `HIGH` for the least and the largest of the rows in percent.
     sentence: &'static str,
-    /// How the title of the section begins.
-    section: &'static str,
+    /// How the question begins.
+    question: &'static str,
     /// What a row has, and what it has not.
     with: &'static str,
     without: &'static str,
@@ -95,84 +95,75 @@ const CLAIMS: [ClaimedFigure; 8] = [
     ClaimedFigure {
         document: "README.md",
         sentence: "they cover the true median in at least LOW % of runs",
-        section: "Stopped 95 % interval of the median",
-        with: "| >= ",
-        without: "| none",
+        question: "Stopped 95 % interval of the median",
+        with: "\t>= ",
+        without: "\tnone",
     },
     ClaimedFigure {
         document: "README.md",
         sentence: "bursts longer than a command (LOW to HIGH %)",
-        section: "Stopped 95 % interval of the median: a sample is a process",
-        with: "| none: bursts outlast a command",
-        without: "| >= ",
+        question: "Stopped 95 % interval of the median: a sample is a process",
+        with: "\tnone: bursts outlast a command",
+        without: "\t>= ",
     },
     ClaimedFigure {
         document: "README.md",
         sentence: "a single process that stays in one regime (LOW to HIGH %)",
-        section: "Stopped 95 % interval of the median: one long process",
-        with: "| none",
-        without: "| >= ",
+        question: "Stopped 95 % interval of the median: one long process",
+        with: "\tnone",
+        without: "\t>= ",
     },
     ClaimedFigure {
         document: "README.md",
         sentence: "contained the median of the surrounding ten minutes in LOW to HIGH % of the sessions that got one",
-        section: "Recorded traces: the machine's interval contains the median",
-        with: "|",
-        without: "| none",
+        question: "Recorded traces: the machine's interval contains the median",
+        with: "",
+        without: "\tnone",
     },
     ClaimedFigure {
         document: "README.md",
         sentence: "as hyperfine prints it, contained it in LOW to HIGH %.",
-        section: "Recorded traces: values printed by other tools",
+        question: "Recorded traces: values printed by other tools",
         with: "mean ± σ (hyperfine)",
         without: "1.96",
     },
     ClaimedFigure {
         document: "docs/method.md",
         sentence: "Without it, LOW to HIGH % of simulated comparisons of equal programs report a difference",
-        section: "Stored runs of a program called different if the noise between times did not count",
+        question: "Stored runs of a program called different if the noise between times did not count",
         with: "apart",
         without: "independent runs",
     },
     ClaimedFigure {
         document: "docs/method.md",
         sentence: "a check one week after daily runs finds LOW %",
-        section: "A slow-down of one series, found by a check that allows for slow noise",
-        with: "5 %, one run per day, checked a week later |",
+        question: "A slow-down of one series, found by a check that allows for slow noise",
+        with: "5 %, one run per day, checked a week later\t",
         without: "runs in 20 min",
     },
     ClaimedFigure {
         document: "docs/method.md",
         sentence: "and LOW % with `--sessions 3`",
-        section: "A slow-down of one series, found by a check that allows for slow noise",
+        question: "A slow-down of one series, found by a check that allows for slow noise",
         with: "one run per day, checked a week later, confirmed by 3 sessions",
         without: "runs in 20 min",
     },
 ];
 
-/// The shares that a table of the page has in these rows.
-fn shares(page: &str, claim: &ClaimedFigure) -> Vec<f64> {
-    let mut in_section = false;
-    let mut found = Vec::new();
-    for line in page.lines() {
-        if let Some(title) = line.strip_prefix("## ") {
-            in_section = title.starts_with(claim.section);
-        }
-        let is_meant = line.contains(claim.with) && !line.contains(claim.without);
-        let share = line.split('|').nth(3).and_then(|cell| cell.trim().parse().ok());
-        if let Some(share) = share.filter(|_| in_section && is_meant) {
-            found.push(share);
-        }
-    }
-    found
+/// The shares that the table has in these rows.
+fn shares(table: &str, claim: &ClaimedFigure) -> Vec<f64> {
+    let of_question = table.lines().filter(|line| line.starts_with(claim.question));
+    let meant =
+        of_question.filter(|line| line.contains(claim.with) && !line.contains(claim.without));
+    meant.filter_map(|line| line.split('\t').nth(3)?.parse().ok()).collect()
 }
 
 #[test]
 fn figures_are_those_of_the_validation() {
     let root = root();
-    let page = fs::read_to_string(root.join("docs/validation.md")).unwrap();
+    let table = fs::read_to_string(root.join("docs/validation.tsv")).unwrap();
     for claim in CLAIMS {
-        let shares = shares(&page, &claim);
+        let shares = shares(&table, &claim);
         assert!(!shares.is_empty(), "{}: no row", claim.sentence);
         let percent = |share: f64| format!("{:.0}", 100.0 * share);
         let least = shares.iter().copied().fold(f64::INFINITY, f64::min);
