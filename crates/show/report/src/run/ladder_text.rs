@@ -12,14 +12,16 @@ use crate::run::levels::share_text;
 pub(crate) fn ladder_text(ladder: &Ladder, results: &[Finding]) -> CurveText {
     let finding = results.get(ladder.result);
     let unit = finding.map_or("", |finding| finding.unit.as_str());
-    let rungs = ladder.rungs.iter().enumerate().map(|(index, rung)| match index {
-        0 => format!("{}: {}", rung.name, of_time(rung, unit)),
-        _ => format!(
-            "{}: {}, {} of it in this step",
-            rung.name,
-            of_time(rung, unit),
-            share_text(&rung.step)
-        ),
+    let last = ladder.rungs.len().saturating_sub(1);
+    let rungs = ladder.rungs.iter().enumerate().map(|(index, rung)| {
+        let result = in_brackets(&rung.result, unit);
+        let of_whole = share_text(&rung.of_whole);
+        let step = share_text(&rung.step);
+        match index {
+            0 => format!("{}: {result}, {of_whole} of the time", rung.name),
+            index if index == last => format!("{}: {result}; this step takes {step}", rung.name),
+            _ => format!("{}: {result}, {of_whole} of the time; this step takes {step}", rung.name),
+        }
     });
     CurveText {
         name: format!("{}: parts", finding.map_or("", |finding| &finding.point.name)),
@@ -27,11 +29,6 @@ pub(crate) fn ladder_text(ladder: &Ladder, results: &[Finding]) -> CurveText {
         lines: largest_step(ladder, unit).into_iter().chain(rungs).collect(),
         is_ladder: true,
     }
-}
-
-/// `870 MB/s, 100 % of the time`.
-fn of_time(rung: &LadderRung, unit: &str) -> String {
-    format!("{}, {} of the time", in_brackets(&rung.result, unit), share_text(&rung.of_whole))
 }
 
 /// The step that takes most of the time, in a sentence; None if no step above the lowest part takes more than that part.
