@@ -109,7 +109,10 @@ fn why(args: &WhyArgs, store: Option<&Path>, ui: &Ui) -> Result<WhyFinding> {
     drop(setup);
     let mut search = ChangeSearch::new(&args.search, subject, candidates, store, ui)?;
     search.run()?;
-    search.measure_parts(folder.as_deref())?;
+    // What was found so far is the answer, whether or not the parts can be measured.
+    if let Err(error) = search.measure_parts(folder.as_deref()) {
+        ui.say(&format!("the parts of the work were not measured: {error}"));
+    }
     let since = since.map(|since| (since.run, since.result));
     Ok(WhyFinding { since, ..search.finding() })
 }

@@ -12,7 +12,8 @@ use plumb_analysis::{
 use plumb_causes::Removal;
 use plumb_launch::may_have;
 use plumb_model::{
-    Confidence, Expectation, Goal, Id, PlannedPoint, Preparation, StoppingRules, VerdictGoal,
+    Confidence, Description, Expectation, Goal, Id, PlannedPoint, Preparation, StoppingRules,
+    VerdictGoal,
 };
 use plumb_suite::{nearest, time_ns};
 
@@ -76,8 +77,9 @@ const SHARE_OF_FRESH_PAIRS: f64 = 0.4;
 const OUT_OF_TIME: &str = "out of time";
 /// In less time nothing is measured.
 const SHORTEST: Duration = Duration::from_secs(2);
-/// The parts of the work are measured until their intervals are this tight, at most for so long.
+/// The parts of the work are measured until their intervals are this tight, at most for so long, and not at all in less time.
 const PRECISION_OF_PARTS: f64 = 0.03;
+const SHORTEST_OF_PARTS: Duration = Duration::from_secs(10);
 const LONGEST_OF_PARTS: Duration = Duration::from_secs(30);
 /// Fewer processes have no interval.
 const FEWEST_OF_PARTS: usize = 6;
@@ -190,7 +192,7 @@ impl<'s> ChangeSearch<'s> {
     /// # Errors
     /// When the work itself fails, or the user interrupts.
     pub fn run(&mut self) -> Result<()> {
-        self.exclude_what_is_for_longer_work()?;
+        self.exclude_candidates_for_long_work()?;
         self.try_all(SearchCandidate::is_first)?;
         self.try_all(|candidate| candidate.stage == TrialStage::Later)
     }
@@ -204,12 +206,15 @@ impl<'s> ChangeSearch<'s> {
         let description = &self.subject.description;
         let has_parts = description.ceiling.is_some() || !description.rungs.is_empty();
         let helps = self.candidates.iter().any(SearchCandidate::helps);
-        if !has_parts || helps || self.rest() < SHORTEST {
+        if !has_parts || helps || self.rest() < SHORTEST_OF_PARTS {
             return Ok(());
         }
         let mut setup = self.setup()?;
         let all = setup.all_threads();
-        let whole = PlannedPoint { title: None, ..self.subject.clone() };
+        // Bottlenecks work at the same time, and are not compared here.
+        let description =
+            Description { bottlenecks: Vec::new(), ..self.subject.description.clone() };
+        let whole = PlannedPoint { title: None, description, ..self.subject.clone() };
         let points = points::with_ceilings(&mut setup.keeper, vec![whole], false, all)?;
         // Parts may be declared for other values of the parameters only.
         if points.len() < 2 {
@@ -223,17 +228,29 @@ impl<'s> ChangeSearch<'s> {
         };
         let time = self.rest().min(LONGEST_OF_PARTS);
         let measured = self.measured(setup, points, Goal::Rules(rules), time, expectations)?;
-        self.ladder = measured.finding.ladders.into_iter().next();
+        let RunFinding { results, ladders, .. } = measured.finding;
+        let is_whole = |result: &Finding| result.primary && result.point.index == 0;
+        let whole = results.iter().find(|result| is_whole(result));
+        self.result = self.result.take().or_else(|| whole.map(Finding::shown));
+        self.ladder =
+            ladders.into_iter().find(|ladder| results.get(ladder.result).is_some_and(is_whole));
         Ok(())
     }
 
-    /// Excludes what cannot slow down work that takes less time than it alone. How long the work takes, one invocation shows.
-    fn exclude_what_is_for_longer_work(&mut self) -> Result<()> {
+    /// Excludes what cannot slow down work that takes less time than it alone. One invocation shows how long the work takes.
+    fn exclude_candidates_for_long_work(&mut self) -> Result<()> {
         let is_time = self.subject.description.primary().is_some_and(|metric| metric.unit == "s");
         let for_long_work = self.indices(|candidate| {
             matches!(candidate.stage, TrialStage::LongWork(_)) && candidate.changed.is_some()
         });
-        if !is_time || for_long_work.is_empty() {
+        if for_long_work.is_empty() {
+            return Ok(());
+        }
+        if !is_time {
+            for index in for_long_work {
+                let why = "the result is not a time".to_owned();
+                self.candidates[index].finding.experiment = CandidateExperiment::Excluded(why);
+            }
             return Ok(());
         }
         let setup = self.setup()?;

@@ -314,6 +314,17 @@ fn what_a_result_should_be_stands_beside_it() {
             assert!(reasons.iter().any(|reason| why.contains(reason)), "{device}");
         }
     }
+    // The time of the fastest library is a part of the time of a slow one, and the rest is the step between them.
+    run("crypto.aead:provider=rustcrypto --ceilings").exits(0);
+    let document = last(&place);
+    let rungs = document["ladders"][0]["rungs"].as_array().unwrap();
+    let names: Vec<&str> = rungs.iter().map(|rung| rung["name"].as_str().unwrap()).collect();
+    assert!(names[0].starts_with("provider=") && names[1] == "crypto.aead:provider=rustcrypto");
+    let part = rungs[0]["of_whole"]["estimate"].as_f64().unwrap();
+    let step = rungs[1]["step"]["estimate"].as_f64().unwrap();
+    assert!(part < 0.9 && (part + step - 1.0).abs() < 1e-9, "{document}");
+    let chart = "report --chart crypto.aead:provider=rustcrypto/parts";
+    place.run(chart).unwrap().exits(0).shows(&[names[0], "share of the time"]);
     let suite =
         "name = 'x'\n[[point]]\nworkload = 'cpu.sieve'\n[expect]\n'cpu.sieve' = '1Mops/s'\n";
     place.write("suite.toml", suite).unwrap();

@@ -106,8 +106,8 @@ impl Suspect<'_> {
     /// Whether programs of the user or of this machine are measured, which their environment can slow down. plumb's own
     /// loops are one binary, and what `process.fork` and `process.exec` start needs no library and no locale.
     pub(crate) fn starts_programs(&self) -> bool {
-        const WORKLOADS: [&str; 2] = ["process.command", "process.library"];
-        const FAMILIES: [&str; 2] = ["classic.", "language."];
+        const WORKLOADS: [&str; 3] = ["process.command", "process.library", "scheduler.compile"];
+        const FAMILIES: [&str; 3] = ["classic.", "language.", "ssh."];
         let workload = self.point.workload.as_str();
         WORKLOADS.contains(&workload) || FAMILIES.iter().any(|family| workload.starts_with(family))
     }

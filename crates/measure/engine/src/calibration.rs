@@ -58,7 +58,10 @@ pub fn calibrate_alone(
     let spec = StartSpec { planned, role: Role::Workload, seed };
     let (mut session, ready) = launcher.start(spec, progress)?;
     let clock = ready.clock.as_ref();
-    known.least_iterations = ready.least_iterations;
+    // A comparison that is resumed keeps the iterations that it began with.
+    if known.invocations == 0 {
+        known.least_iterations = ready.least_iterations;
+    }
     if !done {
         calibrated(session.as_mut(), planned, known, clock, progress)?;
     }
@@ -72,7 +75,7 @@ pub fn share(points: &mut [PointHistory], target_ns: u64) {
     let sides: Vec<_> =
         points.iter().filter_map(|point| point.sample_ns.zip(point.iterations)).collect();
     let least = points.iter().filter_map(|point| point.least_iterations).max().unwrap_or(1);
-    let shared = shared_iterations(&sides, target_ns).max(least);
+    let shared = shared_iterations(&sides, target_ns).max(least_before_jitter(least));
     for point in points {
         // What it takes for one iteration, times those that all sides get.
         if let (Some(sample_ns), Some(iterations)) = (point.sample_ns, point.iterations) {
@@ -81,6 +84,11 @@ pub fn share(points: &mut [PointHistory], target_ns: u64) {
             point.iterations = Some(shared);
         }
     }
+}
+
+/// So many iterations that a draw of 10 % fewer is still enough.
+fn least_before_jitter(least: u64) -> u64 {
+    if least <= 1 { 1 } else { least.saturating_mul(10).div_ceil(9) }
 }
 
 #[cfg(test)]
@@ -102,8 +110,9 @@ mod tests {
     fn a_comparison_takes_no_fewer_iterations_than_a_side_needs() {
         let mut sides = [side(Some(32)), side(Some(32))];
         share(&mut sides, 1_000_000);
-        assert!(sides.iter().all(|side| side.iterations == Some(32)), "{sides:?}");
-        assert_eq!(sides[0].sample_ns, Some(30_000_000));
+        // 36 less 10 % are 32.
+        assert!(sides.iter().all(|side| side.iterations == Some(36)), "{sides:?}");
+        assert_eq!(sides[0].sample_ns, Some(36 * 937_500));
         let mut free = [side(None), side(None)];
         share(&mut free, 1_000_000);
         assert!(free.iter().all(|side| side.iterations == Some(2)), "{free:?}");

@@ -15,6 +15,8 @@ use crate::refusal::LaunchRefusal;
 /// The most that a count of iterations, the times of a batch together, or a counter of resource use may
 /// be: 13 days in nanoseconds. Sums over any number of batches then fit into 64 bits.
 const MOST: u64 = 1 << 50;
+/// The most iterations that a sample may need at least: more than any queue holds.
+const MOST_LEAST: u64 = 1 << 20;
 /// The least and the most work of an iteration.
 const WORK: std::ops::RangeInclusive<f64> = 1e-18..=1e18;
 /// What is off by less than a histogram's own rounding is within its bounds.
@@ -110,6 +112,13 @@ impl SampleShape {
 
 /// What a started program says of itself can be used.
 pub fn ready(ready: &Ready) -> Result<(), LaunchRefusal> {
+    if let Some(least) = ready.least_iterations
+        && !(1..=MOST_LEAST).contains(&least)
+    {
+        return Err(failed(format!(
+            "it states least_iterations {least}; it must be from 1 to {MOST_LEAST}"
+        )));
+    }
     match ready.work.iter().find(|(_, work)| !WORK.contains(*work)) {
         Some((name, work)) => Err(failed(format!(
             "it reports {work} of `{name}` per iteration; work must be positive and at most 1e18"

@@ -193,10 +193,11 @@ pub fn why_card(finding: &WhyFinding, terminal: &Terminal) -> String {
 fn answer(finding: &WhyFinding) -> Vec<String> {
     let causes = finding.causes();
     match causes.as_slice() {
-        [] => without_cause(finding)
-            .into_iter()
-            .chain(finding.ladder.as_ref().and_then(|ladder| largest_step(ladder, &finding.unit)))
-            .collect(),
+        [] => {
+            let step = finding.ladder.as_ref();
+            let step = step.and_then(|ladder| largest_step(ladder, &finding.unit));
+            without_cause(finding, step.is_some()).into_iter().chain(step).collect()
+        }
         [(cause, ratio)] => vec![format!(
             "Cause: {}. Without it, the work takes {}× as long.",
             cause.summary,
@@ -217,15 +218,16 @@ fn answer(finding: &WhyFinding) -> Vec<String> {
 }
 
 /// Why no cause is named.
-fn without_cause(finding: &WhyFinding) -> Vec<String> {
+fn without_cause(finding: &WhyFinding, has_step: bool) -> Vec<String> {
     let least = percent(LEAST_EFFECT);
     let suspected = finding.candidates.len();
     let untested = finding.untested();
     if suspected == 0 {
-        return vec![
-            "Nothing that plumb can remove looks suspicious: this may be as fast as the machine gets."
-                .to_owned(),
-        ];
+        let nothing = "Nothing that plumb can remove looks suspicious";
+        return vec![match has_step {
+            true => format!("{nothing}."),
+            false => format!("{nothing}: this may be as fast as the machine gets."),
+        }];
     }
     if untested == suspected {
         return vec![format!(
@@ -290,7 +292,7 @@ fn table_of_parts(ladder: &Ladder, unit: &str) -> Table {
         TableColumn::left("part of the work"),
         TableColumn::right("result"),
         TableColumn::right("of the time"),
-        TableColumn::right("more than the part above"),
+        TableColumn::right("added by this step"),
     ]);
     for (index, rung) in ladder.rungs.iter().enumerate() {
         let step = if index == 0 { "–".to_owned() } else { share_text(&rung.step) };

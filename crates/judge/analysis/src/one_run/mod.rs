@@ -19,6 +19,7 @@ pub(crate) mod gate;
 pub(crate) mod histogram;
 pub(crate) mod implementations;
 pub(crate) mod ladder;
+pub(crate) mod ladders;
 pub(crate) mod levels;
 pub(crate) mod link_fit;
 pub(crate) mod link_fits;

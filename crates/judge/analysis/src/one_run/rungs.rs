@@ -11,7 +11,7 @@ use crate::one_run::share_of_baseline::{over_levels, share_of};
 pub(super) struct MeasuredPart<'r> {
     /// What it is called: `2 × one thread`.
     pub name: String,
-    /// Its result.
+    /// The result of the part.
     pub finding: &'r Finding,
     /// As many of them work at the same time in the whole.
     pub factor: u64,

@@ -25,7 +25,7 @@ use crate::one_run::flags;
 use crate::one_run::gate::gate;
 use crate::one_run::histogram;
 use crate::one_run::implementations::{PointsWithoutResult, rankings_of_implementations};
-use crate::one_run::ladder::ladders;
+use crate::one_run::ladders::ladders;
 use crate::one_run::levels::TwoLevels;
 use crate::one_run::link_fits::link_fits;
 use crate::one_run::odd_addresses::flag_odd;

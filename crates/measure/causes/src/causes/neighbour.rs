@@ -18,8 +18,8 @@ pub const CAUSE: Cause = Cause {
 };
 
 /// A program that only runs now and then is not seen at every one of so many readings.
-const READINGS: usize = 5;
-const BETWEEN_READINGS: Duration = Duration::from_millis(20);
+const READINGS: usize = 10;
+const BETWEEN_READINGS: Duration = Duration::from_millis(30);
 
 fn suspect(suspect: &Suspect<'_>) -> Option<Suspicion> {
     // Next to a neighbour, a low priority is the likelier cause, and a high one would remove both.
@@ -27,7 +27,9 @@ fn suspect(suspect: &Suspect<'_>) -> Option<Suspicion> {
     if lower.iter().any(|cause| (cause.suspect)(suspect).is_some()) {
         return None;
     }
-    let cpus = u64::from(online(&suspect.root.text("/sys/devices/system/cpu/online")?)?);
+    let allowed = suspect.status("Cpus_allowed_list");
+    let all = || suspect.root.text("/sys/devices/system/cpu/online");
+    let cpus = u64::from(online(&allowed.or_else(all)?)?);
     let mut others = other_runnable_threads(suspect.root)?;
     for _ in 1..READINGS {
         // On an idle machine the first reading is enough.
@@ -41,9 +43,14 @@ fn suspect(suspect: &Suspect<'_>) -> Option<Suspicion> {
     if others == 0 || 2 * others < cpus {
         return None;
     }
-    let threads = if others == 1 { "thread is" } else { "threads are" };
+    let threads = if others == 1 { "thread was" } else { "threads were" };
+    // A priority counts only in the same session then.
+    let has_autogroups = suspect.root.number("/proc/sys/kernel/sched_autogroup_enabled") == Some(1);
+    let sessions = if has_autogroups { "; nice counts only within a session here" } else { "" };
     Some(Suspicion {
-        evidence: format!("{others} other {threads} runnable all the time, on {cpus} CPUs"),
+        evidence: format!(
+            "at least {others} other {threads} runnable at each of {READINGS} readings, for {cpus} CPUs{sessions}"
+        ),
         is_common: false,
         ways: vec![Removal::Knobs(vec!["nice=-20".to_owned()])],
         remedy: Remedy {

@@ -37,17 +37,14 @@ pub(crate) fn largest_step(ladder: &Ladder, unit: &str) -> Option<String> {
     let whole = ladder.rungs.last()?;
     let step = share_text(&rung.step);
     let part = format!("{} ({})", below.name, in_brackets(&below.result, unit));
+    if !std::ptr::eq(rung, whole) {
+        let longer = format!("{} ({})", rung.name, in_brackets(&rung.result, unit));
+        return Some(format!("{step} of the time is what {longer} takes longer than {part}."));
+    }
     let without = share_text(&one_minus(&rung.step));
-    Some(match std::ptr::eq(rung, whole) {
-        true => format!(
-            "{step} of the time comes on top of {part}. Without it, the work would take {without} of the time."
-        ),
-        false => format!(
-            "{step} of the time is the difference between {part} and {} ({}). Without it, the work would take {without} of the time.",
-            rung.name,
-            in_brackets(&rung.result, unit)
-        ),
-    })
+    Some(format!(
+        "{step} of the time is what the work takes longer than {part}. Without it, the work would take {without} of the time."
+    ))
 }
 
 /// What is left of the whole without a share of it.
@@ -65,6 +62,8 @@ fn one_minus(share: &Estimate) -> Estimate {
 pub struct LadderPart {
     /// The series of the result.
     pub series: String,
+    /// Index into `targets`.
+    pub target: usize,
     /// The unit of the results.
     pub unit: String,
     /// The parts, the shortest first; the last is the whole.
@@ -90,6 +89,7 @@ impl LadderPart {
         let finding = results.get(ladder.result);
         Self {
             series: finding.map(|finding| finding.series.clone()).unwrap_or_default(),
+            target: finding.map(|finding| finding.target).unwrap_or_default(),
             unit: finding.map(|finding| finding.unit.clone()).unwrap_or_default(),
             rungs: ladder.rungs.iter().map(LadderRungPart::of).collect(),
         }
@@ -138,15 +138,16 @@ mod tests {
         let of_whole = ladder(&[("in memory", 0.2), ("the whole", 1.0)]);
         assert_eq!(
             largest_step(&of_whole, "B/s").unwrap(),
-            "80 % [72, 88] of the time comes on top of in memory (500 [450, 550] B/s). Without it, the work would take 20 % [12, 28] of the time."
+            "80 % [72, 88] of the time is what the work takes longer than in memory (500 [450, 550] B/s). Without it, the work would take 20 % [12, 28] of the time."
         );
         let between = ladder(&[("in memory", 0.1), ("the link", 0.8), ("the whole", 1.0)]);
-        let sentence = largest_step(&between, "B/s").unwrap();
-        assert!(
-            sentence.starts_with("70 % [63, 77] of the time is the difference between in memory (")
-                && sentence.contains(" and the link (125 [112, 138] B/s)."),
-            "{sentence}"
+        assert_eq!(
+            largest_step(&between, "B/s").unwrap(),
+            "70 % [63, 77] of the time is what the link (125 [112, 138] B/s) takes longer than in memory (1.00 [0.90, 1.10] kB/s)."
         );
+        let mut unsure = of_whole.clone();
+        unsure.rungs[1].step.interval = Ok(Ends { low: -0.1, high: 0.9 });
+        assert_eq!(largest_step(&unsure, "B/s"), None);
         // Most of the time is in the part that is not divided further.
         assert_eq!(largest_step(&ladder(&[("a copy", 0.9), ("the whole", 1.0)]), "B/s"), None);
     }
