@@ -255,7 +255,7 @@ but the worst of few runs is itself uncertain: use many runs. A session that is 
 decides only if the machine's speed would have to change by a factor of three. That factor is a judgement; it was not simulated.
 
 Figures that you know of this machine belong into `~/.config/plumb/expect.toml` (`$XDG_CONFIG_HOME/plumb/expect.toml`). They
-hold for every run that measures them:
+hold for every run that measures them, and plumb warns of names that no run can measure:
 
     [expect]
     'network.tcp' = '9Gbit/s'

@@ -183,6 +183,11 @@ fn the_figures_of_a_machine_hold_for_every_run_unless_others_are_typed() {
     };
     assert!((expected("") / 1e12 - 1.0).abs() < 1e-9);
     assert!((expected(" --expect cpu.sieve=1ops/s") - 1.0).abs() < 1e-9);
+    // What no run can measure is reported, and everything else still counts.
+    fs::write(&file, "[expect]\n'cpu.sive' = '1ops/s'\n'cpu.sieve' = '1ops/s'\n").unwrap();
+    let ran = place.run(run).unwrap().exits(0);
+    ran.says(&["expect.toml: no workload `cpu.sive`; did you mean `cpu.sieve`?"]);
+    assert!((expected("") - 1.0).abs() < 1e-9);
     fs::write(&file, "[expect]\n\"cpu.sieve\" = \"1GB/s\"\n").unwrap();
     place
         .run(run)

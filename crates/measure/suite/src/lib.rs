@@ -12,7 +12,7 @@ mod suite;
 mod write;
 
 pub use error::UsageError;
-pub use expectations::{expectations, expectations_of_machine};
+pub use expectations::{FiguresOfMachine, expectations, expectations_of_machine};
 pub use nearest::nearest;
 pub use quantity::{check_label, figure, label, margin, pair, pause_ns, share, time_ns};
 pub use range::{expanded, values_of};

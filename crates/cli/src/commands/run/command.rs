@@ -5,7 +5,7 @@ use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use plumb_model::{Expectation, Plan, PlannedPoint, Role, prepared_words};
+use plumb_model::{Description, Expectation, Plan, PlannedPoint, Role, prepared_words};
 use plumb_suite::{expectations, expectations_of_machine, state_sampling, time_ns};
 
 use crate::commands::run::{schedule, tool_arguments};
@@ -231,7 +231,7 @@ fn all_expectations(
         }
         of_named.extend(found);
     }
-    all.extend(stated_for_this_machine(&named.points)?);
+    all.extend(stated_for_this_machine(&named.points, ui)?);
     all.extend(expectations(&named.suites, &named.points, &[])?);
     all.extend(of_named);
     all.extend(expectations(&[], &named.points, &figures)?);
@@ -239,7 +239,7 @@ fn all_expectations(
 }
 
 /// What the results should be by `expect.toml` in the folder of the user's settings; nothing without the file.
-fn stated_for_this_machine(points: &[PlannedPoint]) -> Result<Vec<Expectation>> {
+fn stated_for_this_machine(points: &[PlannedPoint], ui: &Ui) -> Result<Vec<Expectation>> {
     let Some(file) = locate::config_home().map(|settings| settings.join("plumb/expect.toml"))
     else {
         return Ok(Vec::new());
@@ -251,10 +251,16 @@ fn stated_for_this_machine(points: &[PlannedPoint]) -> Result<Vec<Expectation>> 
             return Err(CommandError::usage(format!("cannot read {}: {error}", file.display())));
         }
     };
-    expectations_of_machine(&text, points).map_err(|error| {
+    let workloads = plumb_workloads::builtin();
+    let known: Vec<Description> = workloads.iter().map(|workload| workload.describe()).collect();
+    let found = expectations_of_machine(&text, points, &known).map_err(|error| {
         CommandError::usage(format!("{}: {}", file.display(), error.message))
             .hint("the file has a table [expect] with lines such as: \"network.tcp\" = \"9Gbit/s\"")
-    })
+    })?;
+    for mistake in &found.mistakes {
+        ui.warn(&format!("{}: {mistake}", file.display()));
+    }
+    Ok(found.expectations)
 }
 
 /// Completes an interrupted run: by its own plan, in fresh folders.
