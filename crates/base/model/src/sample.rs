@@ -245,6 +245,10 @@ pub struct Ready {
     /// once. None: one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub least_iterations: Option<u64>,
+    /// The shortest sample that is worth taking, in nanoseconds: below it, its borders show in its time (a queue that fills, a closing
+    /// round trip). None: any.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub shortest_sample_ns: Option<u64>,
     /// How many samples there are, if no more can be had (one per boot in a journal): at least 1. The engine then takes
     /// all of them in one invocation, each as a process of its own, and stops the point. None if there is no limit.
     #[serde(skip_serializing_if = "Option::is_none")]

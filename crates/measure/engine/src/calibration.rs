@@ -58,15 +58,12 @@ pub fn calibrate_alone(
     let spec = StartSpec { planned, role: Role::Workload, seed };
     let (mut session, ready) = launcher.start(spec, progress)?;
     let clock = ready.clock.as_ref();
-    // A comparison that is resumed keeps the iterations that it began with.
-    if known.invocations == 0 {
-        known.least_iterations = ready.least_iterations;
-    }
+    known.least_iterations = ready.least_iterations;
     if !done {
         calibrated(session.as_mut(), planned, known, clock, progress)?;
     }
     session.stop()?;
-    Ok(sampling::target_ns(planned, clock))
+    Ok(sampling::target_ns(planned, clock).max(ready.shortest_sample_ns.unwrap_or(0)))
 }
 
 /// Gives all points the number of iterations that makes the shortest of their samples last so long, and no fewer than any of
@@ -75,7 +72,12 @@ pub fn share(points: &mut [PointHistory], target_ns: u64) {
     let sides: Vec<_> =
         points.iter().filter_map(|point| point.sample_ns.zip(point.iterations)).collect();
     let least = points.iter().filter_map(|point| point.least_iterations).max().unwrap_or(1);
-    let shared = shared_iterations(&sides, target_ns).max(least_before_jitter(least));
+    // A comparison that is resumed keeps the iterations that it began with.
+    let begun = points.iter().filter(|point| point.invocations > 0);
+    let shared = begun
+        .filter_map(|point| point.iterations)
+        .max()
+        .unwrap_or_else(|| shared_iterations(&sides, target_ns).max(least_before_jitter(least)));
     for point in points {
         // What it takes for one iteration, times those that all sides get.
         if let (Some(sample_ns), Some(iterations)) = (point.sample_ns, point.iterations) {
@@ -116,5 +118,13 @@ mod tests {
         let mut free = [side(None), side(None)];
         share(&mut free, 1_000_000);
         assert!(free.iter().all(|side| side.iterations == Some(2)), "{free:?}");
+        let mut resumed = [side(Some(32)), PointHistory { invocations: 5, ..side(Some(32)) }];
+        resumed[1].iterations = Some(3);
+        share(&mut resumed, 1_000_000);
+        assert!(resumed.iter().all(|side| side.iterations == Some(3)), "{resumed:?}");
+        // A limit of 50 ms does not cut off what needs longer samples.
+        let mut long = [side(None), side(None)];
+        share(&mut long, 60_000_000);
+        assert!(long.iter().all(|side| side.iterations == Some(64)), "{long:?}");
     }
 }

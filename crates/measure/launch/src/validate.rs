@@ -15,8 +15,8 @@ use crate::refusal::LaunchRefusal;
 /// The most that a count of iterations, the times of a batch together, or a counter of resource use may
 /// be: 13 days in nanoseconds. Sums over any number of batches then fit into 64 bits.
 const MOST: u64 = 1 << 50;
-/// The most iterations that a sample may need at least: more than any queue holds.
-const MOST_LEAST: u64 = 1 << 20;
+/// The most iterations, and the most nanoseconds, that a sample may need at least: 18 minutes.
+const MOST_LEAST: u64 = 1 << 40;
 /// The least and the most work of an iteration.
 const WORK: std::ops::RangeInclusive<f64> = 1e-18..=1e18;
 /// What is off by less than a histogram's own rounding is within its bounds.
@@ -117,6 +117,13 @@ pub fn ready(ready: &Ready) -> Result<(), LaunchRefusal> {
     {
         return Err(failed(format!(
             "it states least_iterations {least}; it must be from 1 to {MOST_LEAST}"
+        )));
+    }
+    if let Some(shortest_ns) = ready.shortest_sample_ns
+        && shortest_ns > MOST_LEAST
+    {
+        return Err(failed(format!(
+            "it states shortest_sample_ns {shortest_ns}; it may not exceed {MOST_LEAST}"
         )));
     }
     match ready.work.iter().find(|(_, work)| !WORK.contains(*work)) {

@@ -150,6 +150,7 @@ impl<O: Write> ServedWorkload<'_, O> {
             Ok(started) => {
                 let fixed_iterations = started.instance.fixed_iterations();
                 let least_iterations = started.instance.least_iterations();
+                let shortest_sample_ns = started.instance.shortest_sample_ns();
                 if let Some(extra) = start.extra_work.filter(|extra| extra.share > 0.0)
                     && !started.instance.adds_extra_work()
                 {
@@ -166,6 +167,7 @@ impl<O: Write> ServedWorkload<'_, O> {
                     clock: Some(clock::source()),
                     fixed_iterations,
                     least_iterations: Some(least_iterations).filter(|least| *least > 1),
+                    shortest_sample_ns: Some(shortest_sample_ns).filter(|shortest| *shortest > 0),
                     ..started.ready
                 })
             }

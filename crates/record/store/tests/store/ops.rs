@@ -73,6 +73,7 @@ fn ready() -> impl Strategy<Value = Ready> {
             bytes_on_disk,
             fixed_iterations: false,
             least_iterations: None,
+            shortest_sample_ns: None,
             supply: None,
             paused_ns: None,
             without: Vec::new(),
