@@ -2,7 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use plumb_model::{Description, Expectation, Metric, PlannedPoint, Point, Settings, Value};
+use plumb_model::{
+    Description, Expectation, Metric, ParameterType, PlannedPoint, Point, Settings, Value,
+};
 use serde::Deserialize;
 
 use crate::error::UsageError;
@@ -105,6 +107,10 @@ fn mistake(of: &str, known: &[Description]) -> Option<String> {
         let Some((name, value)) = setting.split_once('=') else {
             return Some(format!("`{of}`: `{setting}` is not PARAMETER=VALUE"));
         };
+        let of_threads = description.parameter(name).filter(|of| of.kind == ParameterType::Threads);
+        if of_threads.is_some() && value == "all" {
+            return Some(format!("`{of}`: write the number of threads instead of `all`"));
+        }
         settings.insert(name.to_owned(), Value::Text(value.to_owned()));
     }
     match Point::new(description, &settings, MOST_THREADS) {
@@ -178,6 +184,7 @@ mod tests {
         for (name, kind, default) in [
             ("method", ParameterType::Text, method),
             ("size", ParameterType::Bytes, Value::Integer(8 << 20)),
+            ("threads", ParameterType::Threads, Value::Integer(1)),
         ] {
             copy.parameters.push(Parameter::new(name.to_owned(), kind, default, String::new()));
         }
@@ -208,6 +215,9 @@ mod tests {
         assert!(order.ends_with("write `memory.copy:method=nt,size=1MiB`"), "{order}");
         let usual = of("memory.copy:size=8MiB").unwrap();
         assert!(usual.ends_with("write `memory.copy`"), "{usual}");
+        // The number of threads of another machine must not be proposed.
+        let all = of("memory.copy:threads=all").unwrap();
+        assert!(all.ends_with("write the number of threads instead of `all`"), "{all}");
         assert!(of("memory.copy:methd=nt").unwrap().contains("methd"));
         assert!(of("memory.copy:nt").unwrap().ends_with("`nt` is not PARAMETER=VALUE"));
         let text = "[expect]\n'memory.cpoy' = '9GB/s'\n";

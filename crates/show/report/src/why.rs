@@ -194,8 +194,8 @@ fn answer(finding: &WhyFinding) -> Vec<String> {
     let causes = finding.causes();
     match causes.as_slice() {
         [] => {
-            let step = finding.ladder.as_ref();
-            let step = step.and_then(|ladder| largest_step(ladder, &finding.unit));
+            let ladder = finding.ladder.as_ref();
+            let step = ladder.and_then(|ladder| largest_step(ladder, &finding.unit));
             without_cause(finding, step.is_some()).into_iter().chain(step).collect()
         }
         [(cause, ratio)] => vec![format!(

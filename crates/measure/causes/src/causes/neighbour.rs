@@ -27,9 +27,10 @@ fn suspect(suspect: &Suspect<'_>) -> Option<Suspicion> {
     if lower.iter().any(|cause| (cause.suspect)(suspect).is_some()) {
         return None;
     }
-    let allowed = suspect.status("Cpus_allowed_list");
-    let all = || suspect.root.text("/sys/devices/system/cpu/online");
-    let cpus = u64::from(online(&allowed.or_else(all)?)?);
+    let list = suspect
+        .status("Cpus_allowed_list")
+        .or_else(|| suspect.root.text("/sys/devices/system/cpu/online"))?;
+    let cpus = u64::from(online(&list)?);
     let mut others = other_runnable_threads(suspect.root)?;
     for _ in 1..READINGS {
         // On an idle machine the first reading is enough.
