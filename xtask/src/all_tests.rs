@@ -15,7 +15,16 @@ use crate::reruns::{self, RecordedRun};
 use crate::{host, skips};
 
 /// The binaries that take longest. They begin first, so that none of them runs alone at the end.
-const FIRST: [&str; 6] = ["robust", BROWSER, "plugins", "plumb_simulate", "pages", "export"];
+const FIRST: [&str; 8] = [
+    "robust",
+    BROWSER,
+    "conformance",
+    "robust-why",
+    "plugins",
+    "plumb_simulate",
+    "pages",
+    "export",
+];
 /// The binaries that have the machine to themselves, before all others: they judge ratios of times by their intervals, which
 /// other work widens.
 const ALONE: [&str; 18] = [
@@ -27,7 +36,7 @@ const ALONE: [&str; 18] = [
     "web",
     "block",
     "ssh",
-    "conformance",
+    "conformance-times",
     "latencies",
     "files",
     "storage",
@@ -36,22 +45,45 @@ const ALONE: [&str; 18] = [
     "compression",
     "busy_clients",
     TIMED_BROWSER,
-    VERDICTS,
+    "robust-verdicts",
 ];
 /// The tests of pages in a real browser, and those of them that measure time.
 const BROWSER: &str = "browser";
 const TIMED_BROWSER: &str = "browser-timed";
-/// Those tests of [`WAITING`] that have the machine to themselves, two at a time, by a part of their names, and what they are
-/// called together: next to more work, a check finds the machine too busy, and is repeated.
-const VERDICTS: &str = "robust-verdicts";
-const OF_VERDICTS: [&str; 7] = [
-    "addresses::",
-    "doctor::an_audit",
-    "check::",
-    "loops::a_credit_that_is_spent",
-    "ab::a_gate_proves",
-    "ab::sessions_are_judged",
-    "ab::work_that_a_daemon_does",
+
+/// Tests of a binary that run apart from its others, as a binary of their own.
+struct TestGroup {
+    name: &'static str,
+    binary: &'static str,
+    /// Parts of the names of its tests.
+    tests: &'static [&'static str],
+    threads: &'static str,
+}
+
+const GROUPS: [TestGroup; 3] = [
+    // Next to more work, a check finds the machine too busy, and is repeated.
+    TestGroup {
+        name: "robust-verdicts",
+        binary: WAITING.0,
+        tests: &[
+            "addresses::",
+            "doctor::an_audit",
+            "check::",
+            "loops::a_credit_that_is_spent",
+            "ab::a_gate_proves",
+            "ab::sessions_are_judged",
+            "ab::work_that_a_daemon_does",
+        ],
+        threads: "3",
+    },
+    // One after the other, because they set the same knobs; as the last tests of their binary they would run alone.
+    TestGroup { name: "robust-why", binary: WAITING.0, tests: &["why::"], threads: "1" },
+    TestGroup {
+        name: "conformance-times",
+        binary: "conformance",
+        tests: &["iterations_of_every_workload"],
+        threads: "1",
+    },
 ];
 /// The number of test binaries that run at the same time.
 const AT_ONCE: usize = 3;
@@ -117,7 +149,7 @@ struct TestOptions {
 pub fn run(arguments: &[String]) -> Result<(), String> {
     let options = parse(arguments)?;
     let date = host::now();
-    let mut binaries = with_verdicts_apart(built()?);
+    let mut binaries = with_groups_apart(built()?);
     binaries.extend([browser(BROWSER, "--untimed")?, browser(TIMED_BROWSER, "--timed")?]);
     let folders: BTreeSet<PathBuf> = binaries.iter().map(|binary| binary.folder.clone()).collect();
     binaries.retain(|binary| binary.name.contains(&options.filter));
@@ -192,21 +224,24 @@ fn built() -> Result<Vec<Binary>, String> {
     Ok(text.lines().filter_map(binary).collect())
 }
 
-/// These binaries, with the verdicts of [`WAITING`] as one of their own.
-fn with_verdicts_apart(mut binaries: Vec<Binary>) -> Vec<Binary> {
+/// These binaries, with each of [`GROUPS`] as one of its own.
+fn with_groups_apart(mut binaries: Vec<Binary>) -> Vec<Binary> {
     let mut apart = Vec::new();
-    for binary in binaries.iter_mut().filter(|binary| binary.name == WAITING.0) {
-        let mut arguments: Vec<String> = OF_VERDICTS.map(str::to_owned).to_vec();
-        arguments.push("--test-threads=2".to_owned());
-        apart.push(Binary {
-            name: VERDICTS.to_owned(),
-            program: binary.program.clone(),
-            arguments,
-            is_script: false,
-            folder: binary.folder.clone(),
-        });
-        binary.arguments =
-            OF_VERDICTS.iter().flat_map(|name| ["--skip", name]).map(str::to_owned).collect();
+    for group in GROUPS {
+        for binary in binaries.iter_mut().filter(|binary| binary.name == group.binary) {
+            let mut arguments: Vec<String> =
+                group.tests.iter().map(|test| (*test).to_owned()).collect();
+            arguments.push(format!("--test-threads={}", group.threads));
+            apart.push(Binary {
+                name: group.name.to_owned(),
+                program: binary.program.clone(),
+                arguments,
+                is_script: false,
+                folder: binary.folder.clone(),
+            });
+            let others = group.tests.iter().flat_map(|test| ["--skip", test]).map(str::to_owned);
+            binary.arguments.extend(others);
+        }
     }
     binaries.extend(apart);
     binaries

@@ -15,7 +15,8 @@ use crate::{PATIENCE, in_namespace, last, place, results};
 const KILLS: u64 = 3;
 
 /// A point that is measured quickly, on its own medium.
-const RUN: &str = "run storage.files:files=64 --min-invocations 2 --max-invocations 2 --no-lock -q --dir ../work --set";
+const RUN: &str =
+    "run storage.oneblock --min-invocations 2 --max-invocations 2 --no-lock -q --dir ../work --set";
 
 /// Nothing is left, soon.
 fn is_gone(place: &TestEnvironment) {
@@ -149,11 +150,8 @@ fn two_media_are_two_sides_and_points_of_a_suite_have_their_own() {
         "medium=ram:128MiB+ext4+fscrypt",
         "encryption is not a bottleneck below",
     ]);
-    let point = |set: &str| {
-        format!(
-            "[[point]]\nworkload = \"storage.files\"\nset = {{ files = 64 }}\nknobs = [{set}]\n"
-        )
-    };
+    let point =
+        |set: &str| format!("[[point]]\nworkload = \"storage.oneblock\"\nknobs = [{set}]\n");
     let points = [point(""), point("\"medium=ram:128MiB+ext4\"")].concat();
     place.write("media.toml", &format!("name = \"media\"\n{points}")).unwrap();
     place

@@ -174,32 +174,46 @@ fn runs_here<T>(description: &Description, result: Result<T, StartError>) -> Opt
     }
 }
 
-/// One fixture for all that holds for a workload: to make it takes longer than most of the tests.
-#[test]
-fn every_workload_keeps_to_the_protocol() {
-    let _alone = alone();
+/// What is asserted of a workload with its quick point, and of that point when it has started.
+fn for_each_quick_point(
+    assert: impl Fn(&dyn Workload, &Description, &mut TestPoint<'static>, StartedWorkload),
+) {
     for (workload, description) in described() {
         let folder = tempfile::tempdir().unwrap();
         let Some(mut point) = quick(&description, folder.path()) else { continue };
-        let start = |point: &TestPoint| runs_here(&description, point.try_start());
-        if let Some(started) = start(&point) {
-            let without = started.ready.without.clone();
-            // A whole run of a fixed shape may take long; the family `process` has such a conversation.
-            let is_fixed = started.instance.fixed_iterations();
-            assert_metrics_are_reported(&description, started);
-            if !is_fixed {
-                if let Some(started) = start(&point) {
-                    assert_iterations_take_time(&description, started);
-                }
-                assert_an_invocation_goes_over_the_line_protocol(workload, &description, &point);
-            }
-            assert_a_load_streams_its_metrics(workload, &description, &point, &without);
-            assert_a_count_of_none_works_or_is_refused(&description, &mut point);
+        if let Some(started) = runs_here(&description, point.try_start()) {
+            assert(workload, &description, &mut point, started);
         }
         point.clean();
         let left = std::fs::read_dir(folder.path()).unwrap().count();
         assert_eq!(left, 0, "{}: something is left behind", description.id);
     }
+}
+
+/// A whole run of a fixed shape may take long; the family `process` has such a conversation.
+#[test]
+fn every_workload_keeps_to_the_protocol() {
+    let _alone = alone();
+    for_each_quick_point(|workload, description, point, started| {
+        let without = started.ready.without.clone();
+        let is_fixed = started.instance.fixed_iterations();
+        assert_metrics_are_reported(description, started);
+        if !is_fixed {
+            assert_an_invocation_goes_over_the_line_protocol(workload, description, point);
+        }
+        assert_a_load_streams_its_metrics(workload, description, point, &without);
+        assert_a_count_of_none_works_or_is_refused(description, point);
+    });
+}
+
+#[test]
+fn iterations_of_every_workload_take_time() {
+    let _alone = alone();
+    for_each_quick_point(|_, description, _, started| {
+        if !started.instance.fixed_iterations() {
+            assert_iterations_take_time(description, started);
+        }
+    });
 }
 
 #[test]
