@@ -34,10 +34,60 @@ fn plumb(words: &[&str]) -> String {
     String::from_utf8(output.stdout).unwrap()
 }
 
+/// A help text as blocks: an option with all of its lines, or a single line of anything else.
+fn help_blocks(help: &str) -> Vec<String> {
+    let mut blocks: Vec<String> = Vec::new();
+    let mut in_option = false;
+    for line in help.lines().map(str::trim_end) {
+        let is_option = line.trim_start().starts_with('-') && !line.starts_with("          ");
+        let continues = in_option && (line.is_empty() || line.starts_with("          "));
+        match blocks.last_mut() {
+            Some(block) if continues => {
+                block.push('\n');
+                block.push_str(line);
+            }
+            _ => blocks.push(line.to_owned()),
+        }
+        in_option = is_option || continues;
+    }
+    blocks
+}
+
+/// A help text without the options that an earlier command describes in the same words, and the names of those options.
+fn without_repeated_options(help: &str, described: &mut BTreeSet<String>) -> (String, Vec<String>) {
+    let is_option = |block: &String| block.trim_start().starts_with('-');
+    let blocks = help_blocks(help);
+    let mut text = String::new();
+    let mut repeated = Vec::new();
+    // A heading is printed with its first option that is new.
+    let mut heading = None;
+    for (index, block) in blocks.iter().enumerate() {
+        if !is_option(block) {
+            if blocks.get(index + 1).is_some_and(is_option) {
+                heading = Some(block);
+            } else {
+                writeln!(text, "{block}").unwrap();
+            }
+        } else if described.insert(block.trim().to_owned()) {
+            if let Some(heading) = heading.take() {
+                writeln!(text, "{heading}").unwrap();
+            }
+            writeln!(text, "{block}").unwrap();
+        } else {
+            let name = block.split_whitespace().find(|word| word.starts_with("--")).unwrap();
+            repeated.push(format!("`{}`", name.trim_end_matches(',')));
+        }
+    }
+    (text, repeated)
+}
+
 #[test]
 fn the_reference_is_what_help_says() {
-    let mut text =
-        String::from("# The command line\n\nGenerated from `--help`; a test compares.\n");
+    let mut text = String::from(
+        "# The command line\n\nGenerated from `--help`; a test compares. Options that an earlier command \
+         describes in the same words are only named.\n",
+    );
+    let mut described = BTreeSet::new();
     for (words, command) in commands() {
         // Of a command that only has others below it, theirs say all.
         if !words.is_empty() && command.has_subcommands() {
@@ -45,9 +95,12 @@ fn the_reference_is_what_help_says() {
         }
         let words: Vec<&str> = words.iter().map(String::as_str).collect();
         let help = plumb(&[&words[..], &["--help"]].concat());
-        let help: Vec<&str> = help.lines().map(str::trim_end).collect();
+        let (help, repeated) = without_repeated_options(&help, &mut described);
         let name = [&["plumb"], &words[..]].concat().join(" ");
-        write!(text, "\n## {name}\n\n```text\n{}\n```\n", help.join("\n").trim_end()).unwrap();
+        write!(text, "\n## {name}\n\n```text\n{}\n```\n", help.trim_end()).unwrap();
+        if !repeated.is_empty() {
+            writeln!(text, "\nAs above: {}.", repeated.join(", ")).unwrap();
+        }
     }
     is_committed("cli.md", &text);
 }
@@ -294,6 +347,12 @@ TOML with the schema `plumb.reference/1`:
 - Populations: nobody has measured eight hosts of a kind yet.
 
 ## Shipped
+
+`plumb reference show NAME` prints each figure as the source prints it, as recomputed, and the points that may be compared with
+it or the reason why none can.
+
+| name | figures of | date | figures | comparable |
+| --- | --- | --- | --- | --- |
 ";
 
 /// The bar and line breaks of a table cell.
@@ -306,48 +365,16 @@ fn the_references_are_those_of_the_code() {
     let mut text = String::from(REFERENCES);
     for (name, file) in plumb_reference::SHIPPED {
         let reference = plumb_reference::Reference::parse(file).unwrap();
-        write!(text, "\n### {name}\n\n{}.", reference.summary).unwrap();
-        for (label, value) in [
-            ("Machine", &reference.machine),
-            ("Source", &reference.source),
-            ("Date", &reference.date),
-            ("Method", &reference.method),
-        ] {
-            if !value.is_empty() {
-                let value = if label == "Method" { format!("`{value}`") } else { value.clone() };
-                write!(text, " {label}: {value}.").unwrap();
-            }
-        }
-        for remark in &reference.remarks {
-            write!(text, " {remark}").unwrap();
-        }
-        text +=
-            "\n\n| figure | printed | recomputed | compared with |\n| --- | --- | --- | --- |\n";
-        for figure in &reference.figures {
-            let value = plumb_units::quantity(figure.value, &figure.unit);
-            let recomputed = match figure.recomputed.as_str() {
-                "" => value,
-                how => format!("{value} ({how})"),
-            };
-            let settings: String =
-                figure.settings.iter().map(|(name, value)| format!(" `{name}={value}`")).collect();
-            let compared = match figure.not_comparable.as_str() {
-                "" => format!(
-                    "`{}`{settings}, `{}`; {}",
-                    figure.workload, figure.metric, figure.differs
-                ),
-                why => format!("nothing: {why}"),
-            };
-            writeln!(
-                text,
-                "| {} | {} | {} | {} |",
-                cell(&figure.name),
-                cell(&figure.printed),
-                cell(&recomputed),
-                cell(&compared)
-            )
-            .unwrap();
-        }
+        let comparable =
+            reference.figures.iter().filter(|figure| figure.not_comparable.is_empty()).count();
+        writeln!(
+            text,
+            "| `{name}` | {} | {} | {} | {comparable} |",
+            cell(&reference.summary),
+            cell(&reference.date),
+            reference.figures.len(),
+        )
+        .unwrap();
     }
     text += &microarchitectures();
     is_committed("references.md", &text);
