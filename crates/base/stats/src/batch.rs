@@ -10,6 +10,9 @@ pub const LONGEST_NS: u64 = 50_000_000;
 const RESOLUTIONS: f64 = 1000.0;
 /// A batch lasts this many reads of the clock.
 const READS: f64 = 200.0;
+/// If a call of one side takes so many times as long as one of another, they share no number of calls: one of them would have
+/// batches that are too short or too long, and what a batch costs by itself explains no such difference.
+const APART: f64 = 4.0;
 /// By how much the number of calls is varied, so that batches do not fall into step with timer ticks.
 const JITTER: f64 = 0.1;
 
@@ -36,19 +39,29 @@ pub fn iterations_for(elapsed_ns: u64, iterations: u64, target_ns: u64) -> u64 {
     ((target_ns as f64 / per_call).ceil() as u64).max(1)
 }
 
-/// How many calls fit into a time, and at least one: a single call that is longer still makes a batch.
-fn most_within(elapsed_ns: u64, iterations: u64, longest_ns: u64) -> u64 {
+/// How many calls fit into [`LONGEST_NS`], and at least one: a single call that is longer still makes a batch.
+fn most_within_longest(elapsed_ns: u64, iterations: u64) -> u64 {
     let per_call = elapsed_ns.max(1) as f64 / iterations.max(1) as f64;
-    ((longest_ns as f64 / per_call).floor() as u64).max(1)
+    ((LONGEST_NS as f64 / per_call).floor() as u64).max(1)
 }
 
 /// The number of calls for all sides of a comparison, each given by its (elapsed_ns, iterations): the largest of the
-/// needs, no more than fit into [`LONGEST_NS`], or into a longer target, on the slowest side. 1 if there is no side.
+/// needs, no more than fit into [`LONGEST_NS`] on the slowest side, or than it needs. 1 if there is no side.
 pub fn shared_iterations(sides: &[(u64, u64)], target_ns: u64) -> u64 {
-    let needs = sides.iter().map(|&(elapsed, count)| iterations_for(elapsed, count, target_ns));
-    let longest_ns = LONGEST_NS.max(target_ns);
-    let limit = sides.iter().map(|&(elapsed, count)| most_within(elapsed, count, longest_ns)).min();
-    needs.max().unwrap_or(1).min(limit.unwrap_or(1))
+    let need = |&(elapsed, count): &(u64, u64)| iterations_for(elapsed, count, target_ns);
+    let limit = sides.iter().map(|side| most_within_longest(side.0, side.1).max(need(side))).min();
+    sides.iter().map(need).max().unwrap_or(1).min(limit.unwrap_or(1))
+}
+
+/// Whether a call of one of the sides, each given by its (elapsed_ns, iterations), takes more than [`APART`] times as long as a
+/// call of another.
+pub fn are_apart(sides: &[(u64, u64)]) -> bool {
+    let per_call = |&(elapsed_ns, iterations): &(u64, u64)| {
+        elapsed_ns.max(1) as f64 / iterations.max(1) as f64
+    };
+    let fastest = sides.iter().map(per_call).fold(f64::INFINITY, f64::min);
+    let slowest = sides.iter().map(per_call).fold(0.0, f64::max);
+    slowest > APART * fastest
 }
 
 /// `iterations` varied by up to 10 % either way, at least 1. Use the same draw for both sides of a pair.
@@ -59,7 +72,9 @@ pub fn jitter(iterations: u64, rng: &mut Rng) -> u64 {
 
 #[cfg(test)]
 mod tests {
-    use super::{ClockCost, LONGEST_NS, batch_floor_ns, iterations_for, jitter, shared_iterations};
+    use super::{
+        ClockCost, LONGEST_NS, are_apart, batch_floor_ns, iterations_for, jitter, shared_iterations,
+    };
     use crate::rng::Rng;
 
     #[test]
@@ -92,6 +107,13 @@ mod tests {
     fn a_pair_shares_the_larger_need_within_the_cap() {
         assert_eq!(shared_iterations(&[(1000, 10), (2000, 10)], 20_000), 200);
         assert_eq!(shared_iterations(&[(10, 1), (30_000_000, 1)], 20_000), 1);
+    }
+
+    #[test]
+    fn sides_are_apart_if_one_takes_more_than_four_times_as_long() {
+        assert!(!are_apart(&[]) && !are_apart(&[(1000, 10)]));
+        assert!(!are_apart(&[(1000, 10), (4000, 10)]));
+        assert!(are_apart(&[(1000, 10), (1000, 2)]));
     }
 
     #[test]

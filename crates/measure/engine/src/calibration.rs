@@ -2,7 +2,7 @@
 //! nothing but the sides themselves differs.
 
 use plumb_model::{ClockSource, Goal, Plan, PlannedPoint, Role};
-use plumb_stats::batch::shared_iterations;
+use plumb_stats::batch::{are_apart, iterations_for, shared_iterations};
 
 use crate::history::PointHistory;
 use crate::sampling;
@@ -66,26 +66,45 @@ pub fn calibrate_alone(
     Ok(sampling::target_ns(planned, clock).max(ready.shortest_sample_ns.unwrap_or(0)))
 }
 
-/// Gives all points the number of iterations that makes the shortest of their samples last so long, and no fewer than any of
-/// them needs: blocks that are in flight together arrive together, and would be a sample of no time.
+/// Gives the sides of a comparison their iterations: as many as last so long, and no fewer than a side needs, because blocks
+/// that are in flight together arrive together, and would be a sample of no time. All sides get the same number, unless one of
+/// them takes several times as long as another (docs/method.md, *Samples*).
 pub fn share(points: &mut [PointHistory], target_ns: u64) {
-    let sides: Vec<_> =
+    let shared = shared_by(points, target_ns);
+    for point in points {
+        let (Some(sample_ns), Some(iterations)) = (point.sample_ns, point.iterations) else {
+            continue;
+        };
+        let own = if point.invocations > 0 {
+            iterations
+        } else {
+            let needed = least_before_jitter(point.least_iterations.unwrap_or(1));
+            iterations_for(sample_ns, iterations, target_ns).max(needed)
+        };
+        let wanted = shared.unwrap_or(own);
+        // What it takes for one iteration, times those that it gets.
+        let iteration_ns = (sample_ns / iterations.max(1)).max(1);
+        point.sample_ns = Some(iteration_ns.saturating_mul(wanted));
+        point.iterations = Some(wanted);
+    }
+}
+
+/// The iterations that all sides get; none if each has its own number.
+fn shared_by(points: &[PointHistory], target_ns: u64) -> Option<u64> {
+    let sides: Vec<(u64, u64)> =
         points.iter().filter_map(|point| point.sample_ns.zip(point.iterations)).collect();
+    if are_apart(&sides) {
+        return None;
+    }
     let least = points.iter().filter_map(|point| point.least_iterations).max().unwrap_or(1);
     // A comparison that is resumed keeps the iterations that it began with.
     let begun = points.iter().filter(|point| point.invocations > 0);
-    let shared = begun
-        .filter_map(|point| point.iterations)
-        .max()
-        .unwrap_or_else(|| shared_iterations(&sides, target_ns).max(least_before_jitter(least)));
-    for point in points {
-        // What it takes for one iteration, times those that all sides get.
-        if let (Some(sample_ns), Some(iterations)) = (point.sample_ns, point.iterations) {
-            let iteration_ns = (sample_ns / iterations.max(1)).max(1);
-            point.sample_ns = Some(iteration_ns.saturating_mul(shared));
-            point.iterations = Some(shared);
-        }
-    }
+    let begun = begun.filter_map(|point| point.iterations).max();
+    Some(
+        begun.unwrap_or_else(|| {
+            shared_iterations(&sides, target_ns).max(least_before_jitter(least))
+        }),
+    )
 }
 
 /// So many iterations that a draw of 10 % fewer is still enough.
@@ -120,8 +139,18 @@ mod tests {
         assert!(free.iter().all(|side| side.iterations == Some(2)), "{free:?}");
         let mut resumed = [side(Some(32)), PointHistory { invocations: 5, ..side(Some(32)) }];
         resumed[1].iterations = Some(3);
+        resumed[1].sample_ns = Some(3 * 937_500);
         share(&mut resumed, 1_000_000);
         assert!(resumed.iter().all(|side| side.iterations == Some(3)), "{resumed:?}");
+        // The second side takes 20 ms per block and needs nine of them; the first fills 60 ms with 64.
+        let mut apart =
+            [side(None), PointHistory { sample_ns: Some(640_000_000), ..side(Some(9)) }];
+        share(&mut apart, 60_000_000);
+        assert_eq!((apart[0].iterations, apart[0].sample_ns), (Some(64), Some(64 * 937_500)));
+        assert_eq!((apart[1].iterations, apart[1].sample_ns), (Some(10), Some(200_000_000)));
+        apart[1].invocations = 5;
+        share(&mut apart, 400_000_000);
+        assert_eq!(apart[1].iterations, Some(10), "a resumed side keeps its own");
         // A limit of 50 ms does not cut off what needs longer samples.
         let mut long = [side(None), side(None)];
         share(&mut long, 60_000_000);
