@@ -136,7 +136,10 @@ fn summary(rows: &[ValidationRow]) -> String {
         }
         let same: Vec<&ValidationRow> =
             rows.iter().filter(|other| (other.promise, group_of(other.bar)) == group).collect();
-        _ = writeln!(text, "{}", summary_line(&same, &group.1));
+        // A question with several bars is printed once.
+        let is_repeated = shown.last().is_some_and(|(promise, _)| *promise == row.promise);
+        let question = if is_repeated { String::new() } else { capitalised(row.promise) };
+        _ = writeln!(text, "| {question} {}", summary_line(&same, &group.1));
         shown.push(group);
     }
     text
@@ -150,18 +153,18 @@ fn group_of(bar: Bar) -> String {
     }
 }
 
+/// The columns of a line after the question.
 fn summary_line(rows: &[&ValidationRow], bar: &str) -> String {
     let mut by_distance = rows.to_vec();
     by_distance.sort_by(|one, other| distance(one).total_cmp(&distance(other)));
     let (Some(nearest), Some(farthest)) = (by_distance.first(), by_distance.last()) else {
         return String::new();
     };
-    let question = capitalised(nearest.promise);
     let settings = rows.len();
     let value = nearest.measured.value();
     if matches!(nearest.bar, Bar::Exempt(_)) {
         let most = farthest.measured.value();
-        return format!("| {question} | {settings} | none | {value:.3} to {most:.3} | | |");
+        return format!("| {settings} | none | {value:.3} to {most:.3} | | |");
     }
     let bound = nearest.missed_from().map_or_else(String::new, |bound| format!("{bound:.3}"));
     let missed = match rows.iter().filter(|row| !row.passes()).count() {
@@ -169,7 +172,7 @@ fn summary_line(rows: &[&ValidationRow], bar: &str) -> String {
         count => format!(", **{count} missed**"),
     };
     let setting = &nearest.setting;
-    format!("| {question} | {settings} | {bar} | {value:.3}{missed} | {bound} | {setting} |")
+    format!("| {settings} | {bar} | {value:.3}{missed} | {bound} | {setting} |")
 }
 
 /// How far a row is from missing its bar, negative if it misses; the value itself without a bar.
@@ -243,7 +246,7 @@ mod tests {
             lines,
             [
                 "| Coverage | 2 | >= 0.94 | 0.951 | 0.909 | bursts |",
-                "| Coverage | 2 | none | 0.300 to 0.700 | | |",
+                "|  | 2 | none | 0.300 to 0.700 | | |",
                 "| False alarms | 2 | <= 0.01 | 0.400, **1 missed** | 0.025 | drift |",
             ]
         );

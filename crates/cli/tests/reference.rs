@@ -9,7 +9,7 @@ use std::process::Command;
 
 use plumb_keeper::preparation::{KNOBS, Knob};
 use plumb_machine::doctor::SYMPTOMS;
-use plumb_model::{FACTS, IDENTITY, Theme, Value};
+use plumb_model::{FACTS, IDENTITY, Impact, Theme, Value};
 
 /// Every command that people see, as words after `plumb`, with its place in the command line.
 fn commands() -> Vec<(Vec<String>, clap::Command)> {
@@ -275,8 +275,11 @@ cores should take, in cycles per load, byte or instruction. A run that also meas
 expected up to the second figure, to allow for other libraries, address translation and neighbours. Hybrid processors are left
 out, because their number does not say which kind of core a CPU is, and Arm, because `cpu.frequency` runs on x86 only.
 
-| core | figure | cycles | measured by | stated for |
-| --- | --- | --- | --- | --- |
+The files in [hardware](../crates/judge/reference/hardware) have the cycles, the points that measure them, and each source with
+the sentence that states them.
+
+| core | figures |
+| --- | --- |
 ";
 
 const REFERENCES: &str = "\
@@ -380,35 +383,12 @@ fn the_references_are_those_of_the_code() {
     is_committed("references.md", &text);
 }
 
-/// The figures of microarchitectures, a row each.
+/// The cores with known figures, a row each.
 fn microarchitectures() -> String {
     let mut text = String::from(HARDWARE);
     for known in plumb_reference::microarchitectures().unwrap() {
-        for figure in &known.figures {
-            let settings: String =
-                figure.settings.iter().map(|(name, value)| format!(" `{name}={value}`")).collect();
-            let sizes = figure.sizes.map_or_else(String::new, |(least, most)| {
-                let least = plumb_units::binary_size(least);
-                format!(" `size` {least} to {}", plumb_units::binary_size(most))
-            });
-            let date = match figure.date.as_str() {
-                "" => String::new(),
-                date => format!(", {date}"),
-            };
-            writeln!(
-                text,
-                "| {} | {} | {} to {} | `{}`{settings}{sizes} | {}: “{}” ({}{date}) |",
-                known.name,
-                figure.name,
-                figure.cycles,
-                figure.most,
-                figure.workload,
-                figure.measured_on,
-                cell(&figure.states),
-                cell(&figure.source),
-            )
-            .unwrap();
-        }
+        let figures: Vec<&str> = known.figures.iter().map(|figure| figure.name.as_str()).collect();
+        writeln!(text, "| {} | {} |", known.name, figures.join(", ")).unwrap();
     }
     text
 }
@@ -514,17 +494,19 @@ as you give them. plumb does not store the hostname.
 
 ## Facts
 
-| fact | theme | part of | a difference is | why |
-| --- | --- | --- | --- | --- |
+Facts in **bold** are the machine, all others its environment. A difference is relevant unless it is marked as *harmless*.
+
+| fact | why a difference matters |
+| --- | --- |
 ";
 
 #[test]
 fn the_facts_are_those_of_the_code() {
     let mut text = String::from(MACHINE);
     for fact in FACTS.iter().filter(|fact| fact.theme != Theme::Run) {
-        let kept = if IDENTITY.contains(&fact.name) { "machine" } else { "environment" };
-        let cells = [fact.name, fact.theme.word(), kept, fact.impact.word(), fact.why];
-        writeln!(text, "| {} |", cells.join(" | ")).unwrap();
+        let mark = if IDENTITY.contains(&fact.name) { "**" } else { "" };
+        let harmless = if fact.impact == Impact::Harmless { "*harmless*: " } else { "" };
+        writeln!(text, "| {mark}{}{mark} | {harmless}{} |", fact.name, fact.why).unwrap();
     }
     is_committed("machine.md", &text);
 }

@@ -33,12 +33,16 @@ fn a_store_that_may_not_grow_keeps_what_was_acknowledged() {
 #[test]
 fn a_full_filesystem_keeps_what_was_acknowledged() {
     let place = place();
-    // With room again, there is enough for 1,000 pages of a write-ahead log, after which SQLite empties it.
+    // The store is made first, so that the room which is left is for samples alone. With room again, there is enough for
+    // 1,000 pages of a write-ahead log, after which SQLite empties it.
     let script = format!(
-        "mount -t tmpfs -o size=8000k tmpfs ../store && head -c 7500k /dev/zero > ../store/other
+        "mount -t tmpfs -o size=8000k tmpfs ../store && $PLUMB exec -n 2 -q --no-lock true
+         head -c 8000k /dev/zero > ../store/other; truncate -s -250k ../store/other
          $PLUMB {MUCH}; echo exit $?
-         $PLUMB show --full; $PLUMB store info; $PLUMB exec -q --no-lock true; echo then $?
-         rm ../store/other; $PLUMB run --resume -q --no-lock && echo room"
+         $PLUMB show --full; $PLUMB store info
+         run=$($PLUMB show | sed -n 's/^plumb run --resume \\([^ ]*\\).*/\\1/p')
+         $PLUMB exec -q --no-lock true; echo then $?
+         rm ../store/other; $PLUMB run --resume $run -q --no-lock && echo room"
     );
     let ran = in_namespace(&place, "--mount", &script);
     let ran = ran.says(&["no space for the store", "shows what is stored so far", "--resume"]);
