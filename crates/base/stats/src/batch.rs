@@ -31,36 +31,46 @@ pub fn batch_floor_ns(clock: ClockCost) -> u64 {
     (floor.ceil() as u64).min(LONGEST_NS)
 }
 
+/// The time of one call, in nanoseconds, of `iterations` that took `elapsed_ns`. A time below the clock's resolution counts as
+/// one nanosecond.
+fn call_ns(elapsed_ns: u64, iterations: u64) -> f64 {
+    elapsed_ns.max(1) as f64 / iterations.max(1) as f64
+}
+
 /// How many calls last `target_ns`, judged by `iterations` calls that took `elapsed_ns`.
 ///
 /// At least 1. A time below the clock's resolution counts as one nanosecond; measure again with the answer.
 pub fn iterations_for(elapsed_ns: u64, iterations: u64, target_ns: u64) -> u64 {
-    let per_call = elapsed_ns.max(1) as f64 / iterations.max(1) as f64;
-    ((target_ns as f64 / per_call).ceil() as u64).max(1)
+    ((target_ns as f64 / call_ns(elapsed_ns, iterations)).ceil() as u64).max(1)
 }
 
 /// How many calls fit into [`LONGEST_NS`], and at least one: a single call that is longer still makes a batch.
 fn most_within_longest(elapsed_ns: u64, iterations: u64) -> u64 {
-    let per_call = elapsed_ns.max(1) as f64 / iterations.max(1) as f64;
-    ((LONGEST_NS as f64 / per_call).floor() as u64).max(1)
+    ((LONGEST_NS as f64 / call_ns(elapsed_ns, iterations)).floor() as u64).max(1)
 }
 
 /// The number of calls for all sides of a comparison, each given by its (elapsed_ns, iterations): the largest of the
 /// needs, no more than fit into [`LONGEST_NS`] on the slowest side, or than it needs. 1 if there is no side.
 pub fn shared_iterations(sides: &[(u64, u64)], target_ns: u64) -> u64 {
-    let need = |&(elapsed, count): &(u64, u64)| iterations_for(elapsed, count, target_ns);
-    let limit = sides.iter().map(|side| most_within_longest(side.0, side.1).max(need(side))).min();
-    sides.iter().map(need).max().unwrap_or(1).min(limit.unwrap_or(1))
+    let mut largest_need = 1;
+    let mut limit = u64::MAX;
+    for &(elapsed_ns, iterations) in sides {
+        let need = iterations_for(elapsed_ns, iterations, target_ns);
+        largest_need = largest_need.max(need);
+        limit = limit.min(most_within_longest(elapsed_ns, iterations).max(need));
+    }
+    largest_need.min(limit)
 }
 
-/// Whether a call of one of the sides, each given by its (elapsed_ns, iterations), takes more than [`APART`] times as long as a
+/// Whether a call of one of the sides, each given by its (elapsed_ns, iterations), takes more than four times as long as a
 /// call of another.
 pub fn are_apart(sides: &[(u64, u64)]) -> bool {
-    let per_call = |&(elapsed_ns, iterations): &(u64, u64)| {
-        elapsed_ns.max(1) as f64 / iterations.max(1) as f64
-    };
-    let fastest = sides.iter().map(per_call).fold(f64::INFINITY, f64::min);
-    let slowest = sides.iter().map(per_call).fold(0.0, f64::max);
+    let mut fastest = f64::INFINITY;
+    let mut slowest = 0.0_f64;
+    for &(elapsed_ns, iterations) in sides {
+        fastest = fastest.min(call_ns(elapsed_ns, iterations));
+        slowest = slowest.max(call_ns(elapsed_ns, iterations));
+    }
     slowest > APART * fastest
 }
 
