@@ -75,7 +75,7 @@ const GROUPS: [TestGroup; 3] = [
             "ab::sessions_are_judged",
             "ab::work_that_a_daemon_does",
         ],
-        threads: "3",
+        threads: "2",
     },
     // Next to other tests, the CPUs are busy, and that is the cause that they find.
     TestGroup { name: "robust-why", binary: WAITING.0, tests: &["why::"], threads: "1" },
