@@ -66,7 +66,7 @@ pub use plan::{
     prepared_words,
 };
 pub use plumb_stats::verdict::{Confidence, Verdict};
-pub use point::{Point, PointError};
+pub use point::{Point, PointError, is_same_name};
 pub use point_facts::{PointFacts, ShownParameter};
 pub use preparation::{
     ENCRYPTING, MEDIUM_HOLDER, Preparation, PreparationRecord, PreparationSlot, Prepared,

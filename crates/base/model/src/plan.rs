@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::counter::OnInterference;
 use crate::far_end::FarEnd;
-use crate::point::Point;
+use crate::point::{Point, is_same_name};
 use crate::preparation::{Preparation, PreparationSlot};
 use crate::stopping_rules::StoppingRules;
 use crate::workload::{Description, Role};
@@ -108,8 +108,8 @@ impl Expectation {
     /// Whether it speaks of this metric of this point; `primary` is whether the metric is the first.
     #[must_use]
     pub fn is_of(&self, point: &Point, metric: &str, primary: bool) -> bool {
-        let short = self.of == point.workload || self.of == point.name();
-        self.of == point.series(metric) || (primary && short)
+        let is_of_point = self.of == point.workload || is_same_name(&self.of, &point.name());
+        is_same_name(&self.of, &point.series(metric)) || (primary && is_of_point)
     }
 }
 
@@ -453,7 +453,7 @@ impl PlannedPoint {
     /// The name of the point for people.
     #[must_use]
     pub fn name(&self) -> String {
-        self.title.clone().unwrap_or_else(|| self.point.name())
+        self.title.clone().unwrap_or_else(|| self.point.typed_name(&self.description))
     }
 }
 

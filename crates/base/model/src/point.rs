@@ -69,7 +69,7 @@ impl Point {
             let value = accept(description, parameter, &wanted, all_threads)?;
             let default = accept(description, parameter, &parameter.default, all_threads)?;
             if value != default && parameter.tells_points_apart() {
-                key.push(format!("{}={}", parameter.name, parameter.show(&value)));
+                key.push(format!("{}={}", parameter.name, parameter.in_key(&value)));
             }
             settings.insert(parameter.name.clone(), value);
         }
@@ -89,7 +89,30 @@ impl Point {
         self
     }
 
-    /// How a person writes the point: `memory.copy:method=libc`.
+    /// How a person writes the point: `network.tcp:path=veth,rtt=37.5ms`. Its key has the same parameters and
+    /// conditions, but exact values that no person types (`37500us`).
+    #[must_use]
+    pub fn typed_name(&self, description: &Description) -> String {
+        let mut conditions = self.key.as_str();
+        let mut settings = Vec::new();
+        for parameter in &description.parameters {
+            let Some(value) = self.settings.get(&parameter.name) else { continue };
+            let in_key = format!("{}={}", parameter.name, parameter.in_key(value));
+            let Some(rest) = conditions.strip_prefix(&in_key) else { continue };
+            if !rest.is_empty() && !rest.starts_with(',') {
+                continue;
+            }
+            conditions = rest.trim_start_matches(',');
+            settings.push(format!("{}={}", parameter.name, parameter.show(value)));
+        }
+        settings.extend((!conditions.is_empty()).then(|| conditions.to_owned()));
+        match settings.is_empty() {
+            true => self.workload.clone(),
+            false => format!("{}:{}", self.workload, settings.join(",")),
+        }
+    }
+
+    /// The workload with the key, which the point's series are named after: `memory.copy:method=libc`.
     #[must_use]
     pub fn name(&self) -> String {
         if self.key.is_empty() {
@@ -105,6 +128,37 @@ impl Point {
     pub fn series(&self, metric: &str) -> String {
         format!("{}/{metric}", self.name())
     }
+}
+
+/// Whether two names are of the same point or series, however their values are written:
+/// `network.tcp:rtt=37.5ms/throughput` and `network.tcp:rtt=37500us/throughput`.
+#[must_use]
+pub fn is_same_name(one: &str, other: &str) -> bool {
+    let ones: Vec<&str> = one.split(',').collect();
+    let others: Vec<&str> = other.split(',').collect();
+    one == other
+        || ones.len() == others.len()
+            && ones.iter().zip(&others).all(|(one, other)| is_same_setting(one, other))
+}
+
+fn is_same_setting(one: &str, other: &str) -> bool {
+    match (one.split_once('='), other.split_once('=')) {
+        (Some((one_name, one)), Some((other_name, other))) => {
+            one_name == other_name && is_same_with_metric(one, other)
+        }
+        _ => one == other,
+    }
+}
+
+/// The last value of a series' name is followed by the metric: `37.5ms/throughput`. A rate has a slash of its own.
+fn is_same_with_metric(one: &str, other: &str) -> bool {
+    let of_series = match (one.rsplit_once('/'), other.rsplit_once('/')) {
+        (Some((one, one_metric)), Some((other, other_metric))) => {
+            one_metric == other_metric && plumb_units::is_same_value(one, other)
+        }
+        _ => false,
+    };
+    of_series || plumb_units::is_same_value(one, other)
 }
 
 /// A rate of datagrams that was typed in bits or bytes of payload, as iperf3 takes it: with `bytes=1250`, `100Mbit/s` is
@@ -247,10 +301,41 @@ fn rate(parameter: &Parameter, value: &Value, text: &str) -> Result<Value, Strin
 
 #[cfg(test)]
 mod tests {
-    use super::Point;
+    use super::{Point, is_same_name};
     use crate::{
         Better, Description, Metric, MetricSource, Parameter, ParameterType, Settings, Value,
     };
+
+    #[test]
+    fn a_name_has_values_as_people_type_them_and_a_key_does_not() {
+        let mut description = description();
+        description.parameters.push(Parameter {
+            unit: "bytes".into(),
+            ..Parameter::new("up", ParameterType::Rate, Value::Integer(1), "")
+        });
+        description.parameters.push(Parameter::new(
+            "rtt",
+            ParameterType::Time,
+            Value::Integer(0),
+            "",
+        ));
+        let settings = [("up", "1Mbit/s"), ("rtt", "37.5ms")];
+        let settings: Settings = settings
+            .into_iter()
+            .map(|(name, value)| (name.to_owned(), Value::Text(value.to_owned())))
+            .collect();
+        let condition = "with=memory.copy:rtt=37500us".to_owned();
+        let point = Point::new(&description, &settings, 2).unwrap().under(&[condition]);
+        assert_eq!(point.key, "up=125kB/s,rtt=37500us,with=memory.copy:rtt=37500us");
+        let typed = "memory.copy:up=1Mbit/s,rtt=37.5ms,with=memory.copy:rtt=37500us";
+        assert_eq!(point.typed_name(&description), typed);
+        assert!(is_same_name(typed, &point.name()));
+        assert!(is_same_name(&format!("{typed}/rate"), &point.series("rate")));
+        assert!(!is_same_name(&format!("{typed}/rate"), &point.series("time")));
+        assert!(!is_same_name(typed, "memory.copy:up=1Mbit/s,rtt=37.5ms"));
+        let plain = Point::new(&description, &Settings::new(), 2).unwrap();
+        assert_eq!(plain.typed_name(&description), "memory.copy");
+    }
 
     #[test]
     fn a_rate_of_datagrams_may_be_typed_in_bits() {

@@ -41,6 +41,18 @@ impl PointFacts {
         self.titled.then_some(self.name.as_str())
     }
 
+    /// The name of one of its series with values as people type them: `network.tcp:rtt=37.5ms/throughput` for
+    /// `network.tcp:rtt=37500us/throughput`.
+    #[must_use]
+    pub fn typed_series(&self, series: &str) -> String {
+        let colon = if self.key.is_empty() { "" } else { ":" };
+        let own = format!("{}{colon}{}", self.workload, self.key);
+        match series.strip_prefix(&own) {
+            Some(rest) if !self.titled && rest.starts_with('/') => format!("{}{rest}", self.name),
+            _ => series.to_owned(),
+        }
+    }
+
     /// The value of a parameter, if it is a number.
     #[must_use]
     pub fn number(&self, parameter: &str) -> Option<u64> {

@@ -323,9 +323,22 @@ impl Parameter {
         self.search.is_some() && word.is_some()
     }
 
-    /// A value of it as a person writes it: `8MiB`, `5k/s`, `10ms`.
+    /// A value of it as a person writes it: `8MiB`, `5k/s`, `37.5ms`, `1Mbit/s`.
     #[must_use]
     pub fn show(&self, value: &Value) -> String {
+        match (self.kind, value) {
+            (ParameterType::Rate, Value::Integer(rate)) if self.in_bytes() => {
+                plumb_units::typed_bandwidth(*rate)
+            }
+            (ParameterType::Time, Value::Integer(nanos)) => plumb_units::typed_time(*nanos),
+            _ => self.in_key(value),
+        }
+    }
+
+    /// A value of it in the key of a point: `8MiB`, `5k/s`, `37500us`, `125kB/s`. Keys name stored series, so this
+    /// spelling never changes.
+    #[must_use]
+    pub fn in_key(&self, value: &Value) -> String {
         match (self.kind, value) {
             (ParameterType::Bytes, Value::Integer(bytes)) => plumb_units::show_bytes(*bytes),
             (ParameterType::Rate, Value::Integer(rate)) => {

@@ -33,6 +33,7 @@ pub use length::{length, of_session_alone, seconds_to};
 pub use percent::{percent, percent_change, percent_to, percent_with_ends, whole_percent};
 pub use size::{binary_size, decimal_size, rounded_size, typed_at_most, whole_size};
 pub use typed::{
-    QuantityError, parse_bytes, parse_figure, parse_fraction, parse_rate, parse_share, parse_time,
-    show_bytes, show_rate, show_share, show_time,
+    QuantityError, is_same_value, parse_bytes, parse_figure, parse_fraction, parse_rate,
+    parse_share, parse_time, show_bytes, show_rate, show_share, show_time, typed_bandwidth,
+    typed_time,
 };

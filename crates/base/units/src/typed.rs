@@ -162,6 +162,55 @@ pub fn show_time(nanos: u64) -> String {
     format!("{nanos}ns")
 }
 
+/// Writes a length of time as people type it, with the largest unit of which there is at least one and as many decimals
+/// as it takes to be exact: `37.5ms`, `2s`.
+#[must_use]
+pub fn typed_time(nanos: u64) -> String {
+    match nanos {
+        0..1_000 => decimal(nanos, 1, "ns"),
+        1_000..1_000_000 => decimal(nanos, 1_000, "us"),
+        1_000_000..1_000_000_000 => decimal(nanos, 1_000_000, "ms"),
+        _ => decimal(nanos, 1_000_000_000, "s"),
+    }
+}
+
+/// Writes bytes per second as the bandwidth of a network, which people give in bits: `1Mbit/s`, `2.5Gbit/s`.
+#[must_use]
+pub fn typed_bandwidth(bytes_per_second: u64) -> String {
+    let Some(bits) = bytes_per_second.checked_mul(8) else {
+        return show_rate(bytes_per_second, true);
+    };
+    match bits {
+        0..1_000 => decimal(bits, 1, "bit/s"),
+        1_000..1_000_000 => decimal(bits, 1_000, "kbit/s"),
+        1_000_000..1_000_000_000 => decimal(bits, 1_000_000, "Mbit/s"),
+        _ => decimal(bits, 1_000_000_000, "Gbit/s"),
+    }
+}
+
+/// A number over a power of ten, exactly: 37,500 over 1,000 is `37.5`.
+fn decimal(number: u64, factor: u64, unit: &str) -> String {
+    let whole = number / factor;
+    let digits = factor.ilog10() as usize;
+    let decimals = format!("{:0digits$}", number % factor);
+    match decimals.trim_end_matches('0') {
+        "" => format!("{whole}{unit}"),
+        decimals => format!("{whole}.{decimals}{unit}"),
+    }
+}
+
+/// Whether two values are the same, however they are written: `37.5ms` and `37500us`, `1Mbit/s` and `125kB/s`.
+#[must_use]
+pub fn is_same_value(one: &str, other: &str) -> bool {
+    let readers: [fn(&str) -> Option<u64>; 3] = [
+        |text| parse_time(text).ok(),
+        |text| parse_bytes(text).ok(),
+        |text| parse_rate(text, true).ok(),
+    ];
+    one == other
+        || readers.iter().any(|read| read(one).is_some_and(|value| read(other) == Some(value)))
+}
+
 /// Reads a share of a whole: `1%`, `.5%`, `0`; in millionths.
 ///
 /// # Errors
@@ -276,8 +325,8 @@ fn whole(number: f64) -> Option<u64> {
 #[cfg(test)]
 mod tests {
     use super::{
-        parse_bytes, parse_figure, parse_rate, parse_share, parse_time, show_bytes, show_rate,
-        show_share, show_time,
+        is_same_value, parse_bytes, parse_figure, parse_rate, parse_share, parse_time, show_bytes,
+        show_rate, show_share, show_time, typed_bandwidth, typed_time,
     };
     use proptest::prelude::{any, proptest};
 
@@ -317,6 +366,30 @@ mod tests {
     }
 
     #[test]
+    fn values_are_written_as_people_type_them() {
+        assert_eq!(
+            [37_500_000, 2_000_000_000, 10_000, 999].map(typed_time),
+            ["37.5ms", "2s", "10us", "999ns"]
+        );
+        assert_eq!(
+            [125_000, 1_250_000_000, 1_000].map(typed_bandwidth),
+            ["1Mbit/s", "10Gbit/s", "8kbit/s"]
+        );
+    }
+
+    #[test]
+    fn a_value_is_the_same_however_it_is_written() {
+        for (one, other) in
+            [("37.5ms", "37500us"), ("1Mbit/s", "125kB/s"), ("8MiB", "8192KiB"), ("veth", "veth")]
+        {
+            assert!(is_same_value(one, other), "{one} {other}");
+        }
+        for (one, other) in [("37.5ms", "37.5us"), ("8MiB", "8MB"), ("nt", "libc"), ("1", "2")] {
+            assert!(!is_same_value(one, other), "{one} {other}");
+        }
+    }
+
+    #[test]
     fn shares_are_typed_in_per_cent_and_none_is_more_than_the_whole() {
         for (text, millionths) in
             [("1%", 10_000), ("0.5%", 5000), (".0001 %", 1), ("0", 0), ("100%", 1_000_000)]
@@ -348,6 +421,8 @@ mod tests {
         fn a_shown_rate_and_a_shown_time_read_back(number in 1..1_u64 << 50, in_bytes in any::<bool>()) {
             assert_eq!(parse_rate(&show_rate(number, in_bytes), in_bytes), Ok(number));
             assert_eq!(parse_time(&show_time(number)), Ok(number));
+            assert_eq!(parse_time(&typed_time(number)), Ok(number));
+            assert_eq!(parse_rate(&typed_bandwidth(number), true), Ok(number));
         }
 
         #[test]

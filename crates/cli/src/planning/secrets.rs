@@ -133,7 +133,7 @@ fn recall(planned: &PlannedPoint, salt: SecretSalt, known: &mut KnownSecrets) ->
         }
         let digest = &placeholder[STRUCK.len()..];
         let variable = format!("{VARIABLE}{digest}");
-        let name = planned.title.clone().unwrap_or_else(|| planned.point.name());
+        let name = planned.name();
         let Ok(secret) = env::var(&variable) else {
             return Err(CommandError::usage(format!(
                 "`{name}` needs a secret that plumb did not store: {placeholder}"

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use plumb_model::{By, Host, Id, SeriesInRun, SeriesName};
+use plumb_model::{By, Host, Id, SeriesInRun, SeriesName, is_same_name};
 use plumb_query::Selection;
 use plumb_store::Store;
 use plumb_suite::nearest;
@@ -22,11 +22,12 @@ const ALL: &str = "all";
 /// # Errors
 /// When none is, or several are.
 pub fn meant(known: &[SeriesName], name: &str) -> Result<String> {
-    if known.iter().any(|series| series.name == name) {
-        return Ok(name.to_owned());
+    if let Some(series) = known.iter().find(|series| is_same_name(&series.name, name)) {
+        return Ok(series.name.clone());
     }
     let firsts = || known.iter().filter(|series| series.primary);
-    let by_point: Vec<&SeriesName> = firsts().filter(|series| point(series) == name).collect();
+    let by_point: Vec<&SeriesName> =
+        firsts().filter(|series| is_same_name(&point(series), name)).collect();
     let by_title = firsts().filter(|series| series.title.as_deref() == Some(name)).collect();
     let by_workload = firsts().filter(|series| series.workload == name).collect();
     // The most exact name wins: the default point of a workload is called like the workload.
@@ -182,6 +183,7 @@ mod tests {
             series("process.command", "command=x", "wall", true),
             series("storage.random", "", "rate", true),
             series("storage.random", "depth=8", "rate", true),
+            series("network.tcp", "path=veth,down=125kB/s,rtt=37500us", "throughput", true),
         ];
         let found = |name| meant(&known, name).map_err(|error| error.to_string());
         assert_eq!(found("cpu.sieve/time").unwrap(), "cpu.sieve/time");
@@ -190,6 +192,15 @@ mod tests {
         assert_eq!(found("memory.copy").unwrap(), "memory.copy:method=nt/bandwidth");
         assert_eq!(found("sleep 1").unwrap(), "process.command:command=x/wall");
         assert_eq!(found("storage.random").unwrap(), "storage.random/rate", "the default point");
+        let path = "network.tcp:path=veth,down=125kB/s,rtt=37500us/throughput";
+        for typed in [
+            "network.tcp:path=veth,down=1Mbit/s,rtt=37.5ms",
+            "network.tcp:path=veth,down=1Mbit/s,rtt=37.5ms/throughput",
+            path,
+        ] {
+            assert_eq!(found(typed).unwrap(), path);
+        }
+        assert!(found("network.tcp:path=veth,down=1Mbit/s,rtt=37.5us").is_err());
         assert!(found("cpu.seive").is_err());
         let two = [known[2].clone(), series("memory.copy", "method=libc", "bandwidth", true)];
         let error = meant(&two, "memory.copy").unwrap_err().to_string();

@@ -9,7 +9,7 @@ use plumb_model::{Id, RunCosts, RunRecord, SeriesInRun};
 use plumb_store::{DerivedRun, FreshlyDerived, RunEnd, Store, StoreError};
 
 /// Rises when [`series_in_run`] makes something else of the same record although the method is the same.
-const FORM: u32 = 5;
+const FORM: u32 = 6;
 
 /// Runs that are kept in one transaction, so that whoever interrupts the first reading of a long history loses little.
 const RUNS_AT_ONCE: usize = 32;

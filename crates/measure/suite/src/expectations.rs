@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use plumb_model::{
     Description, Expectation, Metric, ParameterType, PlannedPoint, Point, Settings, Value,
+    is_same_name,
 };
 use serde::Deserialize;
 
@@ -115,7 +116,7 @@ fn mistake(of: &str, known: &[Description]) -> Option<String> {
     }
     match Point::new(description, &settings, MOST_THREADS) {
         Err(error) => Some(format!("`{of}`: {error}")),
-        Ok(point) if point.key != key => {
+        Ok(point) if !is_same_name(&point.key, key) => {
             Some(format!("`{of}` is never measured by this name; write `{}`", point.name()))
         }
         Ok(_) => None,

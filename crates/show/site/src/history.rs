@@ -2,7 +2,7 @@
 
 use plumb_analysis::{HistoryFinding, HistoryStep};
 use plumb_report::charts;
-use plumb_report::history::{closing, events_before, label_keys, label_of, short};
+use plumb_report::history::{closing, events_before, label_keys, label_of, short, typed_series};
 use plumb_text::counted;
 use plumb_text::time::date;
 
@@ -29,7 +29,7 @@ pub fn history_page(finding: &HistoryFinding, links: &LinkedPages) -> Page {
     page.add(answer(finding));
     page.draw(charts::of_history(finding, None));
     page.add(runs(finding, links));
-    let typed = command(&format!("plumb history '{}'", finding.series));
+    let typed = command(&format!("plumb history '{}'", typed_series(finding)));
     page.add(
         heading("next", "On a terminal")
             .and(paragraph(typed.and(" shows the same; add --json for a document"))),
@@ -127,7 +127,7 @@ fn shown_name(finding: &HistoryFinding) -> String {
     let metric = finding.series.rsplit('/').next().unwrap_or_default();
     match &finding.title {
         Some(title) => format!("{title}, {metric}"),
-        None => finding.series.clone(),
+        None => typed_series(finding),
     }
 }
 

@@ -149,7 +149,10 @@ pub(crate) fn standing(series: &CheckedSeries, finding: &CheckFinding) -> (Strin
 }
 
 pub(crate) fn name(series: &CheckedSeries) -> String {
-    if series.point.titled { series.point.name.clone() } else { series.series.clone() }
+    if series.point.titled {
+        return series.point.name.clone();
+    }
+    series.point.typed_series(&series.series)
 }
 
 /// Where a regression comes from, if that was asked.

@@ -258,7 +258,7 @@ pub fn series(result: &SeriesComparison) -> String {
     if result.point.titled {
         return format!("{}/{}", result.point.name, result.metric);
     }
-    result.series.clone()
+    result.point.typed_series(&result.series)
 }
 
 /// The performance of an arm for its price: `17.4 MB/s per USD`.

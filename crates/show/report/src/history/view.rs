@@ -31,7 +31,14 @@ pub(crate) fn title(finding: &HistoryFinding) -> String {
         [one] => format!("host {one}, "),
         several => format!("{} hosts, ", several.len()),
     };
-    format!("{}{}, {runs} on {hosts}{machines}", title.unwrap_or_default(), finding.series)
+    let series = typed_series(finding);
+    format!("{}{series}, {runs} on {hosts}{machines}", title.unwrap_or_default())
+}
+
+/// The series with values as people type them.
+pub fn typed_series(finding: &HistoryFinding) -> String {
+    let series = &finding.series;
+    finding.runs.last().map_or_else(|| series.clone(), |run| run.point.typed_series(series))
 }
 
 /// The keys of the labels that name runs: the one that is wanted, else those whose values differ.
@@ -157,7 +164,7 @@ fn hosts(finding: &HistoryFinding) -> Vec<String> {
     let left_out = (others.runs > 0).then(|| {
         let runs = counted(others.runs, "run", "runs");
         let hosts = counted(others.hosts, "other host", "other hosts");
-        let series = &finding.series;
+        let series = typed_series(finding);
         format!(
             "left out: {runs} on {hosts} of this kind; plumb history '{series}' --by kind shows all"
         )

@@ -5,8 +5,6 @@ use std::collections::{BTreeMap, BTreeSet};
 use plumb_analysis::{Finding, PointFacts, ShownParameter};
 use plumb_model::ParameterType;
 
-use crate::run::typed_value::typed_value;
-
 /// With more results than this, the brief scorecard keeps everything but results to one line, and hides ceilings.
 pub(crate) const CROWDED: usize = 12;
 
@@ -100,7 +98,7 @@ fn count_distinct<T: Ord>(values: &[T]) -> usize {
 fn label(
     point: &PointFacts,
     differing: &Differing,
-    value: fn(&PointFacts, &ShownParameter) -> String,
+    value: fn(&ShownParameter) -> String,
 ) -> String {
     if point.titled {
         return point.name.clone();
@@ -116,19 +114,19 @@ fn label(
         .collect();
     settings.sort_by_key(|setting| place(setting).unwrap_or(differs.len()));
     let mut words = vec![workload.to_owned()];
-    words.extend(settings.into_iter().map(|setting| value(point, setting)));
+    words.extend(settings.into_iter().map(value));
     words.join(" ")
 }
 
-fn full_value(point: &PointFacts, setting: &ShownParameter) -> String {
-    format!("{}={}", setting.name, typed_value(point, setting))
+fn full_value(setting: &ShownParameter) -> String {
+    format!("{}={}", setting.name, setting.value)
 }
 
-pub(crate) fn short_value(point: &PointFacts, setting: &ShownParameter) -> String {
+pub(crate) fn short_value(setting: &ShownParameter) -> String {
     match setting.kind {
         ParameterType::Choice | ParameterType::Bytes => setting.value.clone(),
         ParameterType::Threads => threads(&setting.value),
-        _ => full_value(point, setting),
+        _ => full_value(setting),
     }
 }
 

@@ -1,12 +1,11 @@
 //! Points behind a link, in words.
 
-use plumb_analysis::{Binds, Ends, Estimate, Finding, LinkFit, LinkFound, LinkShares};
+use plumb_analysis::{Binds, Ends, Estimate, Finding, LinkFit, LinkFound, LinkShares, PointFacts};
 use plumb_text::counted;
 use plumb_units::{quantity, whole_percent};
 
 use crate::figure::figure;
 use crate::run::levels::share_text;
-use crate::run::typed_value::typed_settings;
 
 /// The figures of points behind a link, which are among these results, a line each.
 pub(super) fn lines(fit: &LinkFit, results: &[Finding]) -> Vec<String> {
@@ -15,10 +14,18 @@ pub(super) fn lines(fit: &LinkFit, results: &[Finding]) -> Vec<String> {
         Err(why) => return vec![format!("round trips cannot be distinguished: {why}")],
     };
     let shares = fit.points.iter().zip(&found.shares).map(|(point, found)| {
-        let settings = typed_settings(&results[point.result].point, &fit.by);
+        let settings = settings_of(&results[point.result].point, &fit.by);
         format!("{settings}: {}", shares(found))
     });
     std::iter::once(terms(found)).chain(shares).chain([left_out(&found.shares)]).collect()
+}
+
+/// Those of these parameters that the point has: `up=1Mbit/s,rtt=37.5ms`.
+fn settings_of(point: &PointFacts, parameters: &[String]) -> String {
+    let shown = point.parameters.iter().filter(|shown| parameters.contains(&shown.name));
+    let settings: Vec<String> =
+        shown.map(|shown| format!("{}={}", shown.name, shown.value)).collect();
+    settings.join(",")
 }
 
 /// `time = bytes / bandwidth + operations × round trip / depth + rest: depth 4.0 [3.6, 4.5]; rest 210 [150, 270] ms`.

@@ -25,7 +25,6 @@ mod sentences;
 mod since_last;
 mod start_ups;
 mod terminal;
-mod typed_value;
 pub(crate) mod view;
 
 pub use again::again;

@@ -4,7 +4,6 @@ use plumb_analysis::{Finding, PointFacts, ShownParameter};
 use plumb_model::{FlagKind, ParameterType};
 
 use crate::run::labels::{short_value, spaced, threads};
-use crate::run::typed_value::typed_value;
 
 /// How a workload is called in a sentence.
 struct Phrase {
@@ -88,9 +87,9 @@ pub(crate) fn subject(finding: &Finding) -> String {
     for parameter in &point.parameters {
         let placeholder = format!("{{{}}}", parameter.name);
         if text.contains(&placeholder) {
-            text = text.replace(&placeholder, &value(point, parameter));
+            text = text.replace(&placeholder, &value(parameter));
         } else if is_told(point, parameter, phrase) {
-            details.push(detail(point, parameter));
+            details.push(detail(parameter));
         }
     }
     if text.contains('{') {
@@ -134,15 +133,13 @@ fn direct(finding: &Finding) -> Option<String> {
 }
 
 /// A parameter in brackets: `depth 8`, `2 threads`, `nt`.
-fn detail(point: &PointFacts, parameter: &ShownParameter) -> String {
-    let value = value(point, parameter);
+fn detail(parameter: &ShownParameter) -> String {
+    let value = value(parameter);
     match parameter.kind {
         ParameterType::Choice => value,
         ParameterType::Threads => threads(&parameter.value),
         ParameterType::Switch if parameter.value == "yes" => parameter.name.replace('_', " "),
-        ParameterType::Text if parameter.value.contains(['.', '/']) => {
-            short_value(point, parameter)
-        }
+        ParameterType::Text if parameter.value.contains(['.', '/']) => short_value(parameter),
         _ => format!("{} {value}", parameter.name.replace('_', " ")),
     }
 }
@@ -158,9 +155,9 @@ pub(crate) fn spoken(point: &PointFacts) -> String {
         .iter()
         .filter(|setting| !setting.default)
         .map(|setting| match setting.kind {
-            ParameterType::Bytes | ParameterType::Choice => value(point, setting),
+            ParameterType::Bytes | ParameterType::Choice => value(setting),
             ParameterType::Threads => threads(&setting.value),
-            _ => format!("{}={}", setting.name, value(point, setting)),
+            _ => format!("{}={}", setting.name, value(setting)),
         })
         .collect();
     if values.is_empty() {
@@ -170,10 +167,10 @@ pub(crate) fn spoken(point: &PointFacts) -> String {
 }
 
 /// A value in a sentence: as a person types it, and sizes with a space.
-fn value(point: &PointFacts, parameter: &ShownParameter) -> String {
+fn value(parameter: &ShownParameter) -> String {
     match parameter.kind {
         ParameterType::Bytes => spaced(&parameter.value),
-        _ => typed_value(point, parameter),
+        _ => parameter.value.clone(),
     }
 }
 
