@@ -55,28 +55,55 @@ pub fn page(results: &Results, typed: &str) -> String {
     let mut page = head(results, typed);
     page.push_str(&how(parts));
     page.push_str(bars::EXPLAINED);
-    page.push_str(&section("All together", parts, &all));
-    for (company, neighbour) in [("Undisturbed", false), ("Next to a noisy neighbour", true)] {
-        for (size, short) in [("30 ms", false), ("3 ms", true)] {
-            let chosen = chosen(&all, |comparison| {
-                comparison.neighbour == neighbour && is_short(comparison) == short
-            });
-            page.push_str(&section(&format!("{company}, programs of {size}"), parts, &chosen));
-        }
+    if !all.is_empty() {
+        let verdicts =
+            verdicts(parts, &[CellGroup { name: String::new(), comparisons: all.clone() }]);
+        _ = write!(page, "\n## All together\n\n{}\n{verdicts}", tools(&all));
     }
+    let conditions = by_condition(&all);
+    _ = write!(page, "\n## By condition\n\n{}", counts(&conditions));
+    _ = write!(page, "\n{}", verdicts(parts, &conditions));
     page.push_str(&relinked::section(&again, &all));
-    page.push_str(&by_program(&all));
+    let programs = by_program(&all);
+    _ = write!(page, "\n## By program\n\nAll conditions together.\n\n{}", counts(&programs));
     page.push_str(&bars::table(parts));
     page.push_str(&injected(parts));
     page.push_str(&seen(&all));
     page
 }
 
-fn section(title: &str, parts: &[Part], chosen: &[&ToolComparison]) -> String {
-    match chosen {
-        [] => String::new(),
-        _ => format!("\n## {title}\n\n{}\n{}", tools(chosen), verdicts(parts, chosen)),
+/// Comparisons that are counted together.
+struct CellGroup<'a> {
+    name: String,
+    comparisons: Vec<&'a ToolComparison>,
+}
+
+/// With and without a neighbour, long and short programs; a condition without a comparison is left out.
+fn by_condition<'a>(all: &[&'a ToolComparison]) -> Vec<CellGroup<'a>> {
+    let mut groups = Vec::new();
+    for (company, neighbour) in [("undisturbed", false), ("neighbour", true)] {
+        for (size, short) in [("30 ms", false), ("3 ms", true)] {
+            let comparisons = chosen(all, |comparison| {
+                comparison.neighbour == neighbour && is_short(comparison) == short
+            });
+            groups.push(CellGroup { name: format!("{company}, {size}"), comparisons });
+        }
     }
+    groups.retain(|group| !group.comparisons.is_empty());
+    groups
+}
+
+/// The programs that were compared.
+fn by_program<'a>(all: &[&'a ToolComparison]) -> Vec<CellGroup<'a>> {
+    let mut groups: Vec<CellGroup> = PROGRAMS
+        .iter()
+        .map(|program| CellGroup {
+            name: program.name.to_owned(),
+            comparisons: chosen(all, |comparison| comparison.program == program.name),
+        })
+        .collect();
+    groups.retain(|group| !group.comparisons.is_empty());
+    groups
 }
 
 /// Whether a comparison was of a program of 3 ms.
@@ -237,54 +264,60 @@ fn is_reversed(judge: &Judge, comparison: &ToolComparison) -> bool {
     comparison.effect > 0 && (judge.verdict)(comparison) == ToolVerdict::Faster
 }
 
-/// The full verdicts of plumb, and whether its promises were kept.
-fn verdicts(parts: &[Part], chosen: &[&ToolComparison]) -> String {
+/// The full verdicts of plumb in each group, and whether its promises were kept.
+fn verdicts(parts: &[Part], groups: &[CellGroup]) -> String {
     let mut table = String::from(
         "| plumb's verdicts | slower | faster | equivalent | inconclusive | pairs | time | promised | |\n\
          |---|---|---|---|---|---|---|---|---|\n",
     );
-    for effect in EFFECTS {
-        let cell: Vec<&ToolComparison> =
-            chosen.iter().copied().filter(|comparison| comparison.effect == effect).collect();
-        let count =
-            |verdict| cell.iter().filter(|comparison| comparison.plumb.verdict == verdict).count();
-        let mean = |of: fn(&ToolComparison) -> f64| {
-            describe::mean(&cell.iter().map(|comparison| of(comparison)).collect::<Vec<_>>())
-        };
-        let pairs = mean(|comparison| comparison.plumb.pairs.into())
-            .map_or("–".into(), |mean| format!("{mean:.0}"));
-        let time = mean(|comparison| comparison.plumb.wall_s)
-            .map_or("–".into(), |mean| format!("{mean:.1} s"));
-        let (promise, kept) = bars::promises(parts, &cell, effect);
-        _ = writeln!(
-            table,
-            "| B {effect} % slower | {} | {} | {} | {} | {pairs} | {time} | {promise} | {kept} |",
-            count(ToolVerdict::Slower),
-            count(ToolVerdict::Faster),
-            count(ToolVerdict::Equivalent),
-            count(ToolVerdict::Inconclusive),
-        );
+    for group in groups {
+        for effect in EFFECTS {
+            let cell = chosen(&group.comparisons, |comparison| comparison.effect == effect);
+            let comma = if group.name.is_empty() { "" } else { ", " };
+            _ = writeln!(
+                table,
+                "| {}{comma}B {effect} % slower | {} |",
+                group.name,
+                cell_of_plumb(parts, &cell, effect)
+            );
+        }
     }
     table
 }
 
-/// The verdicts of each tool on each program, in both conditions.
-fn by_program(all: &[&ToolComparison]) -> String {
+/// A row of [`verdicts`], of one effect.
+fn cell_of_plumb(parts: &[Part], cell: &[&ToolComparison], effect: u32) -> String {
+    let count =
+        |verdict| cell.iter().filter(|comparison| comparison.plumb.verdict == verdict).count();
+    let mean = |of: fn(&ToolComparison) -> f64| {
+        describe::mean(&cell.iter().map(|comparison| of(comparison)).collect::<Vec<_>>())
+    };
+    let pairs = mean(|comparison| comparison.plumb.pairs.into())
+        .map_or("–".into(), |mean| format!("{mean:.0}"));
+    let time = mean(|comparison| comparison.plumb.wall_s)
+        .map_or("–".into(), |mean| format!("{mean:.1} s"));
+    let (promise, kept) = bars::promises(parts, cell, effect);
+    format!(
+        "{} | {} | {} | {} | {pairs} | {time} | {promise} | {kept}",
+        count(ToolVerdict::Slower),
+        count(ToolVerdict::Faster),
+        count(ToolVerdict::Equivalent),
+        count(ToolVerdict::Inconclusive),
+    )
+}
+
+/// How often each tool was wrong or right in each group, of how many.
+fn counts(groups: &[CellGroup]) -> String {
     let mut table = String::from(
-        "\n## By program\n\nBoth conditions together.\n\n\
-         | | | A/A: wrong | 1 %: found | 2 %: found | 5 %: found |\n|---|---|---|---|---|---|\n",
+        "| | | A/A: wrong | 1 %: found | 2 %: found | 5 %: found |\n|---|---|---|---|---|---|\n",
     );
-    for program in &PROGRAMS {
-        let of_it = chosen(all, |comparison| comparison.program == program.name);
-        if of_it.is_empty() {
-            continue;
-        }
+    for group in groups {
         for judge in &JUDGES {
             let counts = EFFECTS.map(|effect| {
-                let (hits, trials) = hits(judge, &of_it, effect);
-                format!("{hits} of {trials}")
+                let (hits, trials) = hits(judge, &group.comparisons, effect);
+                format!("{hits}/{trials}")
             });
-            let name = if judge.name == JUDGES[0].name { program.name } else { "" };
+            let name = if judge.name == JUDGES[0].name { group.name.as_str() } else { "" };
             _ = writeln!(table, "| {name} | {} | {} |", judge.name, counts.join(" | "));
         }
     }
@@ -443,11 +476,15 @@ mod tests {
     fn plumbs_verdicts_are_all_counted() {
         let all = some();
         let pilots = vec![pilot(0.01)];
-        let table = verdicts(&[Part { pilots, ..part() }], &all.iter().collect::<Vec<_>>());
-        let proven = "| B 0 % slower | 0 | 0 | 10 | 0 | 12 | 4.0 s | wrong at most 5 % of 10: 0; equivalent 60 % of 10: 10 | \
+        let table = verdicts(
+            &[Part { pilots, ..part() }],
+            &[CellGroup { name: "neighbour".into(), comparisons: all.iter().collect() }],
+        );
+        let proven = "| neighbour, B 0 % slower | 0 | 0 | 10 | 0 | 12 | 4.0 s | wrong at most 5 % of 10: 0; equivalent 60 % of 10: 10 | \
                       kept |";
         assert!(table.contains(proven), "{table}");
-        let found = "| B 1 % slower | 9 | 0 | 0 | 1 | 12 | 4.0 s | 80 % of 10: 9 | kept |";
+        let found =
+            "| neighbour, B 1 % slower | 9 | 0 | 0 | 1 | 12 | 4.0 s | 80 % of 10: 9 | kept |";
         assert!(table.contains(found), "{table}");
     }
 
@@ -508,6 +545,10 @@ mod tests {
         let after = page(&results, "");
         assert_eq!(rows_of_plumb(&before), rows_of_plumb(&after));
         assert!(after.contains("wrong at most 5 % of 10: 0"), "{after}");
+        assert!(
+            before.contains("| integer | plumb ab | 0/10 | 9/10 | 10/10 | 10/10 |"),
+            "{before}"
+        );
         assert!(after.contains("## Copies that are linked again"), "{after}");
         assert!(!before.contains("## Copies that are linked again"));
     }
