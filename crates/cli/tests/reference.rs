@@ -53,7 +53,14 @@ fn help_blocks(help: &str) -> Vec<String> {
     blocks
 }
 
-/// A help text without the options that an earlier command describes in the same words, and the names of those options.
+/// The first paragraph of an option's description.
+fn first_paragraph(option: &str) -> String {
+    let lines = option.lines().take_while(|line| !line.is_empty());
+    lines.collect::<Vec<_>>().join("\n")
+}
+
+/// A help text with the first paragraph of each option that no earlier command describes in the same words, and the names of
+/// the options that one does.
 fn without_repeated_options(help: &str, described: &mut BTreeSet<String>) -> (String, Vec<String>) {
     let is_option = |block: &String| block.trim_start().starts_with('-');
     let blocks = help_blocks(help);
@@ -72,7 +79,7 @@ fn without_repeated_options(help: &str, described: &mut BTreeSet<String>) -> (St
             if let Some(heading) = heading.take() {
                 writeln!(text, "{heading}").unwrap();
             }
-            writeln!(text, "{block}").unwrap();
+            writeln!(text, "{}", first_paragraph(block)).unwrap();
         } else {
             let name = block.split_whitespace().find(|word| word.starts_with("--")).unwrap();
             repeated.push(format!("`{}`", name.trim_end_matches(',')));
@@ -84,8 +91,8 @@ fn without_repeated_options(help: &str, described: &mut BTreeSet<String>) -> (St
 #[test]
 fn the_reference_is_what_help_says() {
     let mut text = String::from(
-        "# The command line\n\nGenerated from `--help`; a test compares. Options that an earlier command \
-         describes in the same words are only named.\n",
+        "# The command line\n\nGenerated from `--help`; a test compares. An option has one paragraph here, at the first \
+         command that has it; `plumb COMMAND --help` has all of it.\n",
     );
     let mut described = BTreeSet::new();
     for (words, command) in commands() {
