@@ -4,7 +4,7 @@ use plumb_model::{PlannedPoint, RunRecord, RunStatus};
 use plumb_stats::precision::PER_LOOK_LEVEL;
 
 /// Rises whenever the same record gives another finding.
-pub const METHOD_VERSION: u32 = 13;
+pub const METHOD_VERSION: u32 = 14;
 
 /// Level of every interval that is printed. The looks at which a strategy stops have the level
 /// [`PER_LOOK_LEVEL`], which leaves this for the interval that was kept.

@@ -1,7 +1,8 @@
 //! Results beside what they should be: what the user expects, or what the same machine gives where
 //! nothing is in the way.
 
-use plumb_model::{Better, Description, Expectation, RunRecord};
+use plumb_model::{Better, Description, Expectation, PointFacts, RunRecord};
+use plumb_stats::multiple::{holm, p_of_below as p_of_share_below};
 
 use crate::estimate::{Ends, Estimate};
 use crate::facts::point_facts;
@@ -61,6 +62,54 @@ pub(crate) fn judge(results: &mut [Finding], record: &RunRecord) {
             }),
         };
     }
+    hold_together(results);
+}
+
+/// Of many results, one in 40 is below its expectation by chance. A result stays below if it is so with Holm's procedure over all
+/// results of the run that have an expectation.
+fn hold_together(results: &mut [Finding]) {
+    let judged: Vec<usize> = results
+        .iter()
+        .enumerate()
+        .filter(|(_, finding)| finding.of_baseline.as_ref().is_ok_and(|of| of.verdict.is_some()))
+        .map(|(index, _)| index)
+        .collect();
+    let p_values: Vec<f64> = judged.iter().map(|index| p_of_below(&results[*index])).collect();
+    let Some(confidence) = judged.first().map(|index| results[*index].confidence) else { return };
+    let stays = holm(&p_values, (1.0 - confidence) / 2.0);
+    for (index, stays) in judged.into_iter().zip(stays) {
+        if let Ok(of) = &mut results[index].of_baseline
+            && of.verdict == Some(ExpectationVerdict::Below)
+            && !stays
+        {
+            of.verdict = Some(ExpectationVerdict::Undecided);
+        }
+    }
+}
+
+/// The p of a result as good as the worst that is expected; 1 if it is not called below.
+fn p_of_below(finding: &Finding) -> f64 {
+    let Ok(of) = &finding.of_baseline else { return 1.0 };
+    if of.verdict != Some(ExpectationVerdict::Below) {
+        return 1.0;
+    }
+    let least = match finding.better {
+        Better::Lower => of.value / of.worst,
+        Better::Higher | Better::Neither => of.worst / of.value,
+    };
+    let high = match &of.share.interval {
+        Ok(ends) => ends.high,
+        Err(_) => match session_share(finding, of.value) {
+            Some(ends) => beyond_session(ends).high,
+            None => return 1.0,
+        },
+    };
+    p_of_share_below(of.share.value, high, least, finding.confidence, finding.invocations)
+}
+
+/// The interval of the session as a share of this value.
+fn session_share(finding: &Finding, value: f64) -> Option<Ends> {
+    share(&finding.estimate, value, finding.better)?.interval.ok()
 }
 
 fn is_figure(expectation: &Expectation) -> bool {
@@ -157,7 +206,9 @@ fn without_result(why: NoBaseline, finding: &Finding, record: &RunRecord) -> NoB
     };
     let own = finding.point.without(&[parameter]);
     let is_tried = record.plan.points.iter().enumerate().any(|(index, planned)| {
-        index != finding.point.index && point_facts(index, planned).without(&[parameter]) == own
+        let other = point_facts(index, planned);
+        other.without(&[parameter]) == own
+            && value_of(&other, parameter) != value_of(&finding.point, parameter)
     });
     if is_tried { NoBaseline::NoResult(what.clone()) } else { why }
 }
@@ -228,8 +279,7 @@ fn of_expectation(finding: &Finding, expected: &Expectation) -> Option<ShareOfBa
     };
     let verdict = match &shown.interval {
         Ok(ends) => verdict(*ends, least),
-        Err(_) => share(&finding.estimate, expected.value, finding.better)
-            .and_then(|session| session.interval.ok())
+        Err(_) => session_share(finding, expected.value)
             .map_or(ExpectationVerdict::Undecided, |ends| verdict(beyond_session(ends), least)),
     };
     let source = match &expected.reference {
@@ -298,8 +348,9 @@ pub(super) fn best_of_others<'r>(
         return Err(NoBaseline::Undirected);
     }
     let others = all.iter().filter(|other| {
+        // Sides of a comparison may differ in a knob alone.
         let is_same_work = other.point.without(&[free]) == finding.point.without(&[free])
-            && other.point.index != finding.point.index;
+            && value_of(&other.point, free) != value_of(&finding.point, free);
         is_same_work && other.target == finding.target && other.metric == finding.metric
     });
     let best = others
@@ -308,9 +359,13 @@ pub(super) fn best_of_others<'r>(
     let Some((_, best)) = best else {
         return Err(NoBaseline::NotMeasured(format!("other values of {free}")));
     };
-    let setting = best.point.parameters.iter().find(|parameter| parameter.name == free);
-    let value = setting.map_or("", |parameter| parameter.value.as_str());
-    Ok((best, format!("{free}={value}")))
+    Ok((best, format!("{free}={}", value_of(&best.point, free))))
+}
+
+/// The value of a parameter as people type it; empty if the point does not have it.
+fn value_of<'p>(point: &'p PointFacts, name: &str) -> &'p str {
+    let parameter = point.parameters.iter().find(|parameter| parameter.name == name);
+    parameter.map_or("", |parameter| parameter.value.as_str())
 }
 
 /// A number that is higher for a better result; None if neither direction is better.

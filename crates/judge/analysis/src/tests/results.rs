@@ -217,6 +217,28 @@ fn two_threads_are_compared_with_twice_one() {
 }
 
 #[test]
+fn sides_that_differ_in_a_knob_alone_are_no_ceilings_of_each_other() {
+    use crate::NoBaseline;
+    let mut record = record_with_one_thread("rate", 2.0);
+    for planned in &mut record.plan.points {
+        planned.description.ceiling = Some("threads".to_owned());
+        planned.description.rungs.clear();
+    }
+    // Other values of the parameter are.
+    assert!(summarise(&record).results[0].of_baseline.is_ok());
+    record.plan.points[1].point = record.plan.points[0].point.clone();
+    record.plan.points[1].title = Some("thp=never".to_owned());
+    let baselines: Vec<_> = summarise(&record)
+        .results
+        .iter()
+        .take(2)
+        .map(|result| result.of_baseline.clone())
+        .collect();
+    let none = Err(NoBaseline::NotMeasured("other values of threads".to_owned()));
+    assert_eq!(baselines, [none.clone(), none]);
+}
+
+#[test]
 fn a_step_is_the_time_that_the_whole_takes_longer_than_its_part() {
     // Points that were asked for are no parts of each other.
     assert!(with_one_thread("rate", 0.5).ladders.is_empty());
