@@ -98,6 +98,11 @@ fn range(text: &str) -> std::ops::Range<u32> {
     }
 }
 
+/// How many CPUs a list of the kernel names: `0-3,8` are five.
+pub fn cpus_in(list: &str) -> usize {
+    list.split(',').map(|part| range(part).len()).sum()
+}
+
 /// A cache of the first CPU.
 pub struct Cache {
     /// 1, 2, 3.

@@ -12,6 +12,8 @@ mod fingerprint;
 mod hash;
 mod id;
 mod links;
+mod memory_channels;
+mod network_link;
 mod root;
 mod target;
 mod time;
@@ -23,6 +25,8 @@ pub use fingerprint::{Mount, chosen, container, disk_below, environment, holding
 pub use hash::with_fact;
 pub use id::fresh_id;
 pub use links::{DiskLink, disk_link};
+pub use memory_channels::{MemoryChannels, memory_channels};
+pub use network_link::{NetworkLink, network_link};
 pub use root::Root;
 pub use target::{target, with_far_ends};
 pub use time::{Moment, boot_id, is_alive, now, owner};

@@ -223,7 +223,10 @@ fn say_unknown(ui: &Ui) {
 }
 
 /// Waits for the lock.
-fn take_lock(ui: &Ui) -> Result<MeasuringLock> {
+///
+/// # Errors
+/// When the system refuses it, or the user interrupts.
+pub fn take_lock(ui: &Ui) -> Result<MeasuringLock> {
     let mut is_said = false;
     loop {
         match MeasuringLock::try_take("plumb") {

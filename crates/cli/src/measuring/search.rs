@@ -10,6 +10,7 @@ use plumb_analysis::{
     Ladder, METHOD_VERSION, PointComparison, RunFinding, WhyFinding,
 };
 use plumb_causes::Removal;
+use plumb_keeper::MeasuringLock;
 use plumb_launch::may_have;
 use plumb_model::{
     Confidence, Description, Expectation, Goal, Id, PlannedPoint, Preparation, StoppingRules,
@@ -19,7 +20,7 @@ use plumb_suite::{nearest, time_ns};
 
 use crate::error::{CommandError, Result};
 use crate::locate;
-use crate::measuring::execute::{StoredRun, complete, execute};
+use crate::measuring::execute::{StoredRun, complete, execute, take_lock};
 use crate::measuring::job::MeasuringJob;
 use crate::measuring::setup::Setup;
 use crate::measuring::target::{FilesPlace, TargetArgs, folders};
@@ -140,6 +141,8 @@ pub struct ChangeSearch<'s> {
     args: &'s SearchArgs,
     store: Option<&'s Path>,
     ui: &'s Ui,
+    /// Held until the search ends; None with `--no-lock`.
+    _lock: Option<MeasuringLock>,
     begun: Instant,
     /// The time of all runs together.
     budget: Duration,
@@ -160,7 +163,7 @@ impl<'s> ChangeSearch<'s> {
     /// A search that has not begun.
     ///
     /// # Errors
-    /// When the budget is no time.
+    /// When the budget is no time, or the measuring lock cannot be taken.
     pub fn new(
         args: &'s SearchArgs,
         subject: PlannedPoint,
@@ -172,7 +175,10 @@ impl<'s> ChangeSearch<'s> {
             Some(budget) => time_ns(budget)?,
             None => DEFAULT_BUDGET_NS,
         };
+        // One lock for all runs: the time that another plumb takes is not of this search, and nothing is measured between them.
+        let lock = if args.execution.no_lock { None } else { Some(take_lock(ui)?) };
         Ok(Self {
+            _lock: lock,
             args,
             store,
             ui,
@@ -221,7 +227,7 @@ impl<'s> ChangeSearch<'s> {
             return Ok(());
         }
         self.ui.say("measuring parts of the work");
-        let expectations = folder.map_or_else(Vec::new, |folder| hardware::limits(&points, folder));
+        let expectations = hardware::limits(&points, folder);
         let rules = StoppingRules {
             min_invocations: FEWEST_OF_PARTS,
             ..StoppingRules::precision(PRECISION_OF_PARTS)
@@ -409,7 +415,7 @@ impl<'s> ChangeSearch<'s> {
         request.expectations = expectations;
         let plan = plan(request, &args.execution, &folders.dir)?;
         let job = MeasuringJob {
-            lock: !args.execution.no_lock,
+            lock: false,
             host: args.execution.host.clone(),
             ..MeasuringJob::new(plan, folders, self.store)
         };
@@ -431,7 +437,7 @@ impl<'s> ChangeSearch<'s> {
         let metric = self.subject.description.primary();
         WhyFinding {
             method: METHOD_VERSION,
-            subject: self.subject.title.clone().unwrap_or_else(|| self.subject.point.name()),
+            subject: self.subject.name(),
             metric: metric.map(|metric| metric.name.clone()).unwrap_or_default(),
             unit: metric.map(|metric| metric.unit.clone()).unwrap_or_default(),
             result: self.result,

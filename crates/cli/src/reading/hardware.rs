@@ -1,10 +1,16 @@
-//! What the results should be by the microarchitecture of this machine.
+//! What the results should be by the hardware of this machine: its microarchitecture, memory channels and links.
 
+use std::net::{IpAddr, ToSocketAddrs};
 use std::path::Path;
 
-use plumb_machine::{DiskLink, Root, disk_link};
-use plumb_model::{Expectation, PlannedPoint, Point, Settings, has_value};
+use plumb_machine::{
+    DiskLink, MemoryChannels, NetworkLink, Root, disk_link, memory_channels, network_link,
+};
+use plumb_model::{Expectation, FarEnd, Metric, PlannedPoint, Point, Settings, Value, has_value};
 use plumb_reference::{HardwareFigure, Microarchitecture, microarchitecture};
+
+/// The bytes that a point of memory works on are so many times those of all last-level caches, before the channels limit it.
+const BEYOND_CACHES: u64 = 4;
 
 /// Figures in cycles for every point of a run that measures one; nothing if no table has this processor. A result is compared
 /// with them if the run also measures the clock (`cpu.frequency`).
@@ -14,29 +20,110 @@ pub fn expectations(points: &[PlannedPoint]) -> Vec<Expectation> {
     of_microarchitecture(&known, is_guest(&cpuinfo), points)
 }
 
-/// What the link of the disk carries that holds this folder, for every point that reads or writes files there; nothing if plumb
-/// does not know the link.
-pub fn limits(points: &[PlannedPoint], folder: &Path) -> Vec<Expectation> {
-    match disk_link(&Root::from_environment(), folder) {
-        Some(link) => of_link(&link, points),
-        None => Vec::new(),
+/// What the memory channels, the network link and the link of the disk that holds this folder carry, for every point that is
+/// limited by one; nothing of what plumb does not know. Without a folder, files are on a medium that plumb makes.
+pub fn limits(points: &[PlannedPoint], folder: Option<&Path>) -> Vec<Expectation> {
+    let root = Root::from_environment();
+    let mut all = Vec::new();
+    if let Some(link) = folder.and_then(|folder| disk_link(&root, folder)) {
+        all.extend(of_link(&link, points));
     }
+    // The firmware of a guest is made up.
+    let is_guest = is_guest(&root.text("/proc/cpuinfo").unwrap_or_default());
+    if let Some(channels) = memory_channels(&root).filter(|_| !is_guest) {
+        all.extend(of_channels(&channels, points));
+    }
+    all.extend(points.iter().filter_map(|planned| {
+        let far_end = planned.far_end.as_ref().filter(|_| sends_one_way(planned))?;
+        of_network(&network_link(&root, address(far_end)?)?, planned)
+    }));
+    all
 }
 
 fn of_link(link: &DiskLink, points: &[PlannedPoint]) -> Vec<Expectation> {
-    let mut all = Vec::new();
-    for planned in points.iter().filter(|planned| uses_link(planned)) {
-        let Some(metric) = planned.description.primary() else { continue };
-        all.push(Expectation {
-            of: planned.point.series(&metric.name),
-            value: link.bytes_per_s,
-            range: None,
-            reference: None,
-            in_cycles: false,
-            limit: Some(format!("{} of {}", link.name, link.disk)),
-        });
+    let limited = points.iter().filter(|planned| uses_link(planned));
+    limited
+        .filter_map(|planned| {
+            let metric = planned.description.primary()?;
+            let name = format!("{} of {}", link.name, link.disk);
+            Some(limit(planned, metric, link.bytes_per_s, name))
+        })
+        .collect()
+}
+
+/// The channels limit arrays that are far larger than the caches.
+fn of_channels(channels: &MemoryChannels, points: &[PlannedPoint]) -> Vec<Expectation> {
+    let limited = points.iter().filter(|planned| !planned.is_ceiling);
+    limited
+        .filter_map(|planned| {
+            let use_of_memory = MemoryUse::of(planned)?;
+            let is_large =
+                use_of_memory.bytes >= channels.cache_bytes.saturating_mul(BEYOND_CACHES).max(1);
+            let metric = planned.description.primary().filter(|_| is_large)?;
+            let most = channels.bytes_per_s / use_of_memory.moved_per_byte;
+            Some(limit(planned, metric, most, channels.name.clone()))
+        })
+        .collect()
+}
+
+fn of_network(link: &NetworkLink, planned: &PlannedPoint) -> Option<Expectation> {
+    let metric = planned.description.primary()?;
+    Some(limit(planned, metric, link.tcp_bytes_per_s, link.name.clone()))
+}
+
+fn limit(planned: &PlannedPoint, metric: &Metric, value: f64, name: String) -> Expectation {
+    Expectation {
+        of: planned.point.series(&metric.name),
+        value,
+        range: None,
+        reference: None,
+        in_cycles: false,
+        limit: Some(name),
     }
-    all
+}
+
+/// How a point uses memory.
+struct MemoryUse {
+    /// Bytes of all arrays of all threads.
+    bytes: u64,
+    /// Bytes that the channels move at least for each byte that the point counts.
+    moved_per_byte: f64,
+}
+
+impl MemoryUse {
+    /// None if the point does not measure the bandwidth of memory.
+    fn of(planned: &PlannedPoint) -> Option<Self> {
+        let (arrays, moved_per_byte) = match planned.point.workload.as_str() {
+            // A copy is counted once, but read and written.
+            "memory.copy" => (2, 2.0),
+            // Ordinary stores also read what they overwrite, but the CPU may avoid that.
+            "memory.read" | "memory.write" => (1, 1.0),
+            _ => return None,
+        };
+        let settings = &planned.point.settings;
+        let threads = settings.get("threads").and_then(Value::integer).unwrap_or(1);
+        let bytes = settings.get("size")?.integer()?.saturating_mul(threads).saturating_mul(arrays);
+        Some(Self { bytes, moved_per_byte })
+    }
+}
+
+/// Whether a point sends a stream in one direction to another machine.
+fn sends_one_way(planned: &PlannedPoint) -> bool {
+    let settings = &planned.point.settings;
+    planned.point.workload == "network.tcp"
+        && !planned.is_ceiling
+        && (has_value(settings, "direction", "up") || has_value(settings, "direction", "down"))
+}
+
+/// The first address of the other machine; None if its name has none, as an alias of ssh.
+fn address(far_end: &FarEnd) -> Option<IpAddr> {
+    let host = match far_end {
+        FarEnd::Ssh { destination, .. } => {
+            destination.rsplit_once('@').map_or(destination.as_str(), |(_, host)| host)
+        }
+        FarEnd::Peer { host, .. } => host.as_str(),
+    };
+    (host, 0).to_socket_addrs().ok()?.next().map(|address| address.ip())
 }
 
 /// Whether a point moves bytes in one direction between memory and the disk of the target directory.
@@ -102,11 +189,11 @@ fn settings(figure: &HardwareFigure, planned: &PlannedPoint) -> Option<Settings>
 
 #[cfg(test)]
 mod tests {
-    use plumb_machine::DiskLink;
+    use plumb_machine::{DiskLink, MemoryChannels, NetworkLink};
     use plumb_model::{Expectation, PlannedPoint, Point, Program, Settings, Value};
     use plumb_reference::{microarchitecture, microarchitectures};
 
-    use super::{is_guest, of_link, of_microarchitecture};
+    use super::{is_guest, of_channels, of_link, of_microarchitecture, of_network, sends_one_way};
 
     fn planned(workload: &str, settings: &[(&str, &str)]) -> PlannedPoint {
         let description = plumb_workloads::find(workload).unwrap().describe();
@@ -171,6 +258,39 @@ mod tests {
         assert!(limits(&[("place", "memory")]).is_empty());
         assert!(limits(&[("file", "/mnt/x")]).is_empty());
         assert!(of_link(&link, &[planned("storage.random", &[])]).is_empty());
+    }
+
+    #[test]
+    fn memory_channels_limit_arrays_beyond_the_caches() {
+        let channels = MemoryChannels {
+            name: "2 channels of DDR4 at 3200 MT/s".to_owned(),
+            bytes_per_s: 51.2e9,
+            cache_bytes: 32 << 20,
+        };
+        let limits = |workload: &str, settings: &[(&str, &str)]| {
+            of_channels(&channels, &[planned(workload, settings)])
+        };
+        let copy = limits("memory.copy", &[]);
+        assert_eq!((copy.len(), copy[0].value), (1, 25.6e9));
+        assert_eq!(copy[0].limit.as_deref(), Some("2 channels of DDR4 at 3200 MT/s"));
+        assert_eq!(limits("memory.read", &[("size", "128MiB")])[0].value, 51.2e9);
+        assert_eq!(limits("memory.read", &[("size", "64MiB"), ("threads", "2")]).len(), 1);
+        // A part of these stays in the caches.
+        assert!(limits("memory.read", &[("size", "64MiB")]).is_empty());
+        assert!(limits("memory.copy", &[("size", "8MiB")]).is_empty());
+        assert!(limits("memory.latency", &[]).is_empty());
+    }
+
+    #[test]
+    fn the_network_link_limits_streams_in_one_direction() {
+        let link = NetworkLink { name: "1000 Mbit/s of eth0".to_owned(), tcp_bytes_per_s: 117.7e6 };
+        let stream = planned("network.tcp", &[]);
+        assert!(sends_one_way(&stream));
+        let expected = of_network(&link, &stream).unwrap();
+        assert_eq!(expected.of, "network.tcp/throughput");
+        assert_eq!(expected.limit.as_deref(), Some("1000 Mbit/s of eth0"));
+        assert!(!sends_one_way(&planned("network.tcp", &[("direction", "both")])));
+        assert!(!sends_one_way(&planned("network.rr", &[])));
     }
 
     /// Every figure names a workload, a metric and settings that exist.

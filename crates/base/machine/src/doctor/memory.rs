@@ -4,7 +4,8 @@ use plumb_model::Severity;
 
 use crate::cgroup;
 use crate::doctor::found::FoundSymptom;
-use crate::fingerprint::{chosen, numa_nodes};
+use crate::fingerprint::{chosen, memory_modules, numa_nodes};
+use crate::memory_channels::known_channels;
 use crate::root::Root;
 use plumb_units::binary_size;
 
@@ -15,7 +16,18 @@ const LOW_MEMORY: [(u64, u64, Severity); 2] =
 const SWAPPED_KIB: u64 = 16 << 10;
 
 pub fn check(root: &Root) -> Vec<FoundSymptom> {
-    let checks = [huge_pages, balancing, sampled, merged, compacted, swapped, low, quota];
+    let checks = [
+        huge_pages,
+        balancing,
+        sampled,
+        merged,
+        compacted,
+        swapped,
+        slow_modules,
+        empty_channels,
+        low,
+        quota,
+    ];
     checks.iter().filter_map(|check| check(root)).collect()
 }
 
@@ -68,6 +80,31 @@ fn swapped(root: &Root) -> Option<FoundSymptom> {
     (kib >= SWAPPED_KIB).then(|| FoundSymptom::new("swapped", Severity::Minor, evidence))
 }
 
+/// Modules that the firmware runs below their rated speed, because of their number, the CPU or a setting.
+fn slow_modules(root: &Root) -> Option<FoundSymptom> {
+    let modules = memory_modules(root)?;
+    let slow: Vec<(u16, u16)> = modules
+        .iter()
+        .filter_map(|module| Some((module.transfers?, module.rated?)))
+        .filter(|(transfers, rated)| transfers < rated)
+        .collect();
+    let (transfers, rated) = slow.first()?;
+    let evidence = format!(
+        "{} of {} modules run at {transfers} MT/s and are rated {rated} MT/s, from SMBIOS",
+        slow.len(),
+        modules.len()
+    );
+    Some(FoundSymptom::new("slow-memory", Severity::Note, evidence))
+}
+
+/// Channels without a module while others have one: the bandwidth of a machine that lost a module, or that was bought with too few.
+fn empty_channels(root: &Root) -> Option<FoundSymptom> {
+    let known = known_channels(root)?;
+    let is_uneven = known.used > 0 && known.used < known.all;
+    let evidence = format!("{} of {} channels have a module, from EDAC", known.used, known.all);
+    is_uneven.then(|| FoundSymptom::new("empty-channels", Severity::Minor, evidence))
+}
+
 fn meminfo_kib(root: &Root, name: &str) -> Option<u64> {
     root.field("/proc/meminfo", name)?.split_whitespace().next()?.parse().ok()
 }
@@ -98,8 +135,41 @@ fn quota(root: &Root) -> Option<FoundSymptom> {
 
 #[cfg(test)]
 mod tests {
-    use super::{LOW_MEMORY, binary_size};
+    use std::fs;
+
+    use super::{LOW_MEMORY, binary_size, check};
     use crate::doctor::symptoms::SYMPTOMS;
+    use crate::fingerprint::firmware_memory_device as device;
+    use crate::root::{Root, plant};
+
+    fn evidence(root: &Root) -> Vec<String> {
+        check(root).iter().map(|found| format!("{}: {}", found.name, found.evidence)).collect()
+    }
+
+    #[test]
+    fn slow_modules_and_empty_channels_are_found() {
+        let base = "/sys/devices/system/edac/mc/mc0";
+        let tree = plant(&[
+            (&format!("{base}/dimm0/dimm_location"), "channel 0 slot 0\n"),
+            (&format!("{base}/dimm0/size"), "16384\n"),
+            (&format!("{base}/dimm1/dimm_location"), "channel 1 slot 0\n"),
+            (&format!("{base}/dimm1/size"), "0\n"),
+        ]);
+        let root = Root::at(tree.path());
+        let tables = root.path("/sys/firmware/dmi/tables");
+        fs::create_dir_all(&tables).unwrap();
+        fs::write(tables.join("DMI"), device(16384, 0, 0x1a, 3200, 2933)).unwrap();
+        assert_eq!(
+            evidence(&root),
+            [
+                "slow-memory: 1 of 1 modules run at 2933 MT/s and are rated 3200 MT/s, from SMBIOS",
+                "empty-channels: 1 of 2 channels have a module, from EDAC",
+            ]
+        );
+        fs::write(tables.join("DMI"), device(16384, 0, 0x1a, 3200, 3200)).unwrap();
+        let evidence = evidence(&root);
+        assert_eq!(evidence.len(), 1, "{evidence:?}");
+    }
 
     #[test]
     fn the_documentation_has_the_limits_of_the_code() {

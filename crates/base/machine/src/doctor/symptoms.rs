@@ -185,6 +185,20 @@ pub const SYMPTOMS: &[SymptomKind] = &[
         fix: "plumb run --set swap-reset",
     },
     SymptomKind {
+        name: "slow-memory",
+        effects: "note",
+        why: "memory bandwidth is lower than the modules allow",
+        disturbs: &["memory"],
+        fix: "look for the memory speed in the firmware; more modules per channel, or the CPU, may limit it",
+    },
+    SymptomKind {
+        name: "empty-channels",
+        effects: "minor",
+        why: "memory bandwidth is that of the channels with a module",
+        disturbs: &["memory"],
+        fix: "check whether a module has failed or is loose; fill all channels alike",
+    },
+    SymptomKind {
         name: "low-memory",
         effects: "minor under 10 % or 512 MiB, major under 5 % or 128 MiB",
         why: "the kernel drops caches and reclaims memory while you measure",

@@ -14,9 +14,28 @@ pub fn read(root: &Root, facts: &mut RecordedFacts) {
     facts.put_file(root, "same_page_merging", "/sys/kernel/mm/ksm/run");
     facts.put("swap", root.text("/proc/swaps").map(|text| swap(&text)));
     facts.put_file(root, "compressed_swap", "/sys/module/zswap/parameters/enabled");
-    // Only root may read this table; for other users the fact is missing.
-    let table = std::fs::read(root.path("/sys/firmware/dmi/tables/DMI"));
-    facts.put("memory_modules", table.ok().and_then(|table| modules(&table)));
+    facts.put("memory_modules", memory_modules(root).map(|modules| listed(&modules)));
+}
+
+/// A module of memory, as the firmware describes it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct MemoryModule {
+    /// Size, in bytes.
+    pub bytes: u64,
+    /// `DDR5`; None for kinds that plumb does not know.
+    pub technology: Option<&'static str>,
+    /// Millions of transfers per second, as configured.
+    pub transfers: Option<u16>,
+    /// Millions of transfers per second that it could do.
+    pub rated: Option<u16>,
+    /// Bits of data per transfer.
+    pub width: u16,
+}
+
+/// The modules in the tables of the firmware; None if there are none, or if this process may not read them: only root may.
+pub fn memory_modules(root: &Root) -> Option<Vec<MemoryModule>> {
+    let table = std::fs::read(root.path("/sys/firmware/dmi/tables/DMI")).ok()?;
+    modules(&table)
 }
 
 /// Pages that are set aside, and their size: `512 of 2048 kB`.
@@ -44,17 +63,33 @@ fn swap_device(line: &str) -> Option<String> {
 /// A memory device in the tables of SMBIOS (DSP0134, 7.18).
 const MEMORY_DEVICE: u8 = 17;
 
-/// `2 × 16 GiB DDR4 3200 MT/s`, from the tables that the firmware leaves.
-fn modules(table: &[u8]) -> Option<String> {
+/// The bits of a module whose width the firmware does not state.
+const USUAL_WIDTH: u16 = 64;
+
+fn modules(table: &[u8]) -> Option<Vec<MemoryModule>> {
+    let devices = structures(table).filter(|device| device.first() == Some(&MEMORY_DEVICE));
+    let all: Vec<MemoryModule> = devices.filter_map(module).collect();
+    (!all.is_empty()).then_some(all)
+}
+
+/// `2 × 16 GiB DDR4 3200 MT/s`.
+fn listed(modules: &[MemoryModule]) -> String {
     let mut counted: BTreeMap<String, usize> = BTreeMap::new();
-    for device in structures(table).filter(|device| device.first() == Some(&MEMORY_DEVICE)) {
-        if let Some(module) = module(device) {
-            *counted.entry(module).or_default() += 1;
-        }
+    for module in modules {
+        *counted.entry(described(module)).or_default() += 1;
     }
     let all: Vec<String> =
         counted.into_iter().map(|(module, count)| format!("{count} × {module}")).collect();
-    (!all.is_empty()).then(|| all.join("; "))
+    all.join("; ")
+}
+
+fn described(module: &MemoryModule) -> String {
+    let parts = [
+        Some(binary_size(module.bytes)),
+        module.technology.map(str::to_owned),
+        module.transfers.map(|transfers| format!("{transfers} MT/s")),
+    ];
+    parts.into_iter().flatten().collect::<Vec<_>>().join(" ")
 }
 
 /// The formatted part of each structure: its second byte is its length, and strings follow that end
@@ -73,7 +108,7 @@ fn structures(table: &[u8]) -> impl Iterator<Item = &[u8]> {
 }
 
 /// What one slot holds; None if it is empty.
-fn module(device: &[u8]) -> Option<String> {
+fn module(device: &[u8]) -> Option<MemoryModule> {
     let bytes = match word_at(device, 0x0c)? {
         // An empty slot, or one of unknown size.
         0 | 0xffff => return None,
@@ -87,16 +122,21 @@ fn module(device: &[u8]) -> Option<String> {
         kib if kib & 0x8000 != 0 => u64::from(kib & 0x7fff) << 10,
         mib => u64::from(mib) << 20,
     };
-    let kind = device.get(0x12).and_then(|kind| technology(*kind));
     // At which speed it works; older tables say only which one it could have.
-    let configured = word_at(device, 0x20).filter(|speed| *speed != 0);
-    let speed = configured.or(word_at(device, 0x15)).filter(|speed| *speed != 0);
-    let parts = [
-        Some(binary_size(bytes)),
-        kind.map(str::to_owned),
-        speed.map(|speed| format!("{speed} MT/s")),
-    ];
-    Some(parts.into_iter().flatten().collect::<Vec<_>>().join(" "))
+    let rated = speed_at(device, 0x15);
+    let width = word_at(device, 0x0a).filter(|width| !matches!(*width, 0 | 0xffff));
+    Some(MemoryModule {
+        bytes,
+        technology: device.get(0x12).and_then(|kind| technology(*kind)),
+        transfers: speed_at(device, 0x20).or(rated),
+        rated,
+        width: width.unwrap_or(USUAL_WIDTH),
+    })
+}
+
+/// A speed in MT/s; 0 is unknown, and 0xffff that it does not fit.
+fn speed_at(device: &[u8], at: usize) -> Option<u16> {
+    word_at(device, at).filter(|speed| !matches!(*speed, 0 | 0xffff))
 }
 
 fn word_at(structure: &[u8], at: usize) -> Option<u16> {
@@ -119,23 +159,24 @@ fn technology(kind: u8) -> Option<&'static str> {
     })
 }
 
+/// A memory device as firmware writes it, with one string, for tests.
+#[cfg(test)]
+pub fn device(mib: u16, extended: u32, kind: u8, speed: u16, configured: u16) -> Vec<u8> {
+    let mut device = vec![0_u8; 0x22];
+    device[0] = 17;
+    device[1] = 0x22;
+    device[0x0c..0x0e].copy_from_slice(&mib.to_le_bytes());
+    device[0x12] = kind;
+    device[0x15..0x17].copy_from_slice(&speed.to_le_bytes());
+    device[0x1c..0x20].copy_from_slice(&extended.to_le_bytes());
+    device[0x20..0x22].copy_from_slice(&configured.to_le_bytes());
+    device.extend(b"DIMM A\0\0");
+    device
+}
+
 #[cfg(test)]
 mod tests {
-    use super::{modules, swap};
-
-    /// A memory device as firmware writes it, with one string.
-    fn device(mib: u16, extended: u32, kind: u8, speed: u16, configured: u16) -> Vec<u8> {
-        let mut device = vec![0_u8; 0x22];
-        device[0] = 17;
-        device[1] = 0x22;
-        device[0x0c..0x0e].copy_from_slice(&mib.to_le_bytes());
-        device[0x12] = kind;
-        device[0x15..0x17].copy_from_slice(&speed.to_le_bytes());
-        device[0x1c..0x20].copy_from_slice(&extended.to_le_bytes());
-        device[0x20..0x22].copy_from_slice(&configured.to_le_bytes());
-        device.extend(b"DIMM A\0\0");
-        device
-    }
+    use super::{MemoryModule, device, listed, modules, swap};
 
     #[test]
     fn modules_are_counted_and_empty_slots_are_not() {
@@ -145,7 +186,16 @@ mod tests {
         table.extend(device(16384, 0, 0x1a, 3200, 2933));
         table.extend(device(0x7fff, 65536, 0x22, 4800, 0));
         table.extend([127, 4, 0, 0, 0, 0]);
-        let said = modules(&table).unwrap();
+        let found = modules(&table).unwrap();
+        let first = MemoryModule {
+            bytes: 16 << 30,
+            technology: Some("DDR4"),
+            transfers: Some(2933),
+            rated: Some(3200),
+            width: 64,
+        };
+        assert_eq!(found[0], first);
+        let said = listed(&found);
         assert_eq!(said, "2 × 16 GiB DDR4 2933 MT/s; 1 × 64 GiB DDR5 4800 MT/s");
     }
 

@@ -25,6 +25,9 @@ pub use firmware::power;
 pub use host::host;
 pub use identity::{environment, machine};
 pub use kernel::{config, has};
+#[cfg(test)]
+pub use memory::device as firmware_memory_device;
+pub use memory::{MemoryModule, memory_modules};
 pub use mount::{Mount, holding};
 pub use tools::container;
 pub use topology::{count_cpus, numa_nodes, virtualisation};

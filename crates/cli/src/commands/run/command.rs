@@ -193,7 +193,7 @@ struct RunConditions {
     folder: Option<PathBuf>,
 }
 
-/// What the results should be: by the link of the disk, by the microarchitecture, by references of this kind of machine, by this
+/// What the results should be: by links and memory channels, by the microarchitecture, by references of this kind of machine, by this
 /// machine's own file, by suites, by references that are named, and as typed. Later ones win.
 fn all_expectations(
     named: &NamedPoints,
@@ -201,10 +201,7 @@ fn all_expectations(
     conditions: &RunConditions,
     ui: &Ui,
 ) -> Result<Vec<Expectation>> {
-    let mut all = Vec::new();
-    if let Some(folder) = &conditions.folder {
-        all.extend(hardware::limits(&named.points, folder));
-    }
+    let mut all = hardware::limits(&named.points, conditions.folder.as_deref());
     if !conditions.has_far_end && !conditions.has_load {
         all.extend(hardware::expectations(&named.points));
         let (of_kind, broken) =
