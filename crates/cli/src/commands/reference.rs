@@ -116,7 +116,11 @@ fn list(ui: &Ui) -> Result<Exit> {
     Ok(Exit::Fine)
 }
 
-fn show(name: &str, ui: &Ui) -> Result<Exit> {
+/// Shows a reference with all of its figures.
+///
+/// # Errors
+/// When there is none of this name.
+pub fn show(name: &str, ui: &Ui) -> Result<Exit> {
     let reference = references::find(name)?;
     ui.out(&if ui.wants_json() {
         reference_json(&reference).map_err(|error| CommandError::bug(error.to_string()))?

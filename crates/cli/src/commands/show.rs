@@ -13,11 +13,12 @@ use plumb_report::{
 use plumb_store::{Store, short};
 use plumb_text::Terminal;
 
+use crate::commands::reference;
 use crate::commands::subcommand::{Context, Subcommand};
 use crate::error::{CommandError, Exit, Result};
 use crate::locate;
 use crate::reading::output::{OutputFormat, closing, pretty};
-use crate::reading::runs;
+use crate::reading::{references, runs};
 use crate::ui::Ui;
 
 mod list;
@@ -35,7 +36,7 @@ use self::list::list;
   plumb show --machine last           the machine at the time of the last run
   plumb show --machine last~1 last    what changed on the machine between two runs
 
-RUN is an id or its first characters, `last`, `last~2`, or a label `k=v`.")]
+RUN is an id or its first characters, `last`, `last~2`, a label `k=v`, or `reference:NAME`.")]
 pub struct ShowArgs {
     /// The run [default: the last one]; with --machine, none, one or two runs
     #[arg(num_args = 0..=2, value_name = "RUN")]
@@ -86,6 +87,13 @@ fn show(args: &ShowArgs, store: Option<&Path>, ui: &Ui) -> Result<Exit> {
         return Err(CommandError::usage("plumb shows one run at a time")
             .hint("plumb compare RUN RUN          their results side by side")
             .hint("plumb show --machine RUN RUN   the differences between their machines"));
+    }
+    if let Some(name) = args.run.first().and_then(|run| references::named(run)) {
+        if args.in_words || args.monitors || args.format == OutputFormat::Markdown {
+            return Err(CommandError::usage("a reference is shown as a table or as JSON only")
+                .hint(format!("plumb reference show {name}")));
+        }
+        return reference::show(name, ui);
     }
     let store = runs::open(store)?;
     if args.runs {

@@ -269,13 +269,15 @@ fn quantiles_of_a_distribution_are_compared() {
 #[test]
 fn a_metric_without_values_or_direction_gives_no_verdict_and_no_gate_passes_by_it() {
     let place = place();
-    // A server that accepts more slowly than its client connects makes the client wait for seconds, so one that only accepts
-    // gets little time.
-    let options = "ab --no-lock -q --max-pairs 8 --budget 5s --fail-on slower";
+    let options = "ab --no-lock -q --max-pairs 8 --budget 10s --fail-on slower";
     // A server that is not plumb's does not report its CPU time.
     let server = TcpListener::bind(("127.0.0.1", 0)).unwrap();
     let port = server.local_addr().unwrap().port();
-    thread::spawn(move || server.incoming().for_each(drop));
+    // A server that accepts more slowly than its client connects makes the client wait for seconds.
+    for _ in 0..4 {
+        let server = server.try_clone().unwrap();
+        thread::spawn(move || server.incoming().for_each(drop));
+    }
     let lacking = format!("network.connect network.connect:host=127.0.0.1,port={port}");
     let lacking = place.run(&format!("{options} --metric far_cpu {lacking}")).unwrap();
     lacking.exits(3).shows(&["no verdict", "a side has no value of this metric here"]);

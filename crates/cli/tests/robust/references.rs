@@ -63,7 +63,13 @@ fn an_unknown_reference_has_its_nearest_name_as_a_hint() {
         .unwrap()
         .exits(2)
         .says(&["--by does not apply"]);
-    place.run("show reference:efs").unwrap().exits(2).says(&["plumb run --expect"]);
+    place.run("show reference:efs").unwrap().exits(0).shows(&["Amazon EFS"]);
+    place
+        .run("show reference:efs --in-words")
+        .unwrap()
+        .exits(2)
+        .says(&["plumb reference show efs"]);
+    place.run("export reference:efs").unwrap().exits(2).says(&["only plumb show, compare and run"]);
     place
         .run("run cpu.sieve --expect reference:efs --no-lock -q")
         .unwrap()

@@ -24,7 +24,7 @@ pub(crate) fn resolve(runs: &[RunSummary], name: &str) -> Result<Id, StoreError>
         };
     }
     if name.starts_with("reference:") {
-        let why = "only plumb compare and plumb run --expect take a reference".to_owned();
+        let why = "only plumb show, compare and run --expect take a reference".to_owned();
         return Err(StoreError::NotARun { wanted: name.to_owned(), why });
     }
     by_prefix(runs, name)
@@ -188,7 +188,7 @@ mod tests {
             ("", "no run ``; did you mean `last`?"),
             (
                 "reference:x",
-                "is not a run: only plumb compare and plumb run --expect take a reference",
+                "is not a run: only plumb show, compare and run --expect take a reference",
             ),
             (
                 "0193",
