@@ -13,7 +13,7 @@ use plumb_units::{seconds_to, whole_percent};
 
 use crate::monitors::tree::MAX_PROCESSES;
 
-/// Share of all CPU time that the hypervisor may give to others (docs/method.md, *Edge cases*).
+/// Share of all CPU time that the hypervisor may give to others (docs/monitors.md, *Interference*).
 const STEAL: f64 = 0.01;
 /// Fewer ticks than this are chance, whatever share they are.
 const FEWEST_TICKS: u64 = 3;
