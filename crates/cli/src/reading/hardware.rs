@@ -1,7 +1,11 @@
 //! What the results should be by the hardware of this machine: its microarchitecture, memory channels and links.
 
+use std::collections::BTreeMap;
 use std::net::{IpAddr, ToSocketAddrs};
 use std::path::Path;
+use std::sync::mpsc;
+use std::thread;
+use std::time::Duration;
 
 use plumb_machine::{
     DiskLink, MemoryChannels, NetworkLink, Root, disk_link, memory_channels, network_link,
@@ -11,6 +15,9 @@ use plumb_reference::{HardwareFigure, Microarchitecture, microarchitecture};
 
 /// The bytes that a point of memory works on are so many times those of all last-level caches, before the channels limit it.
 const BEYOND_CACHES: u64 = 4;
+
+/// How long a name server may take to say where the other machine is.
+const LONGEST_LOOKUP: Duration = Duration::from_secs(1);
 
 /// Figures in cycles for every point of a run that measures one; nothing if no table has this processor. A result is compared
 /// with them if the run also measures the clock (`cpu.frequency`).
@@ -33,10 +40,15 @@ pub fn limits(points: &[PlannedPoint], folder: Option<&Path>) -> Vec<Expectation
     if let Some(channels) = memory_channels(&root).filter(|_| !is_guest) {
         all.extend(of_channels(&channels, points));
     }
-    all.extend(points.iter().filter_map(|planned| {
-        let far_end = planned.far_end.as_ref().filter(|_| sends_one_way(planned))?;
-        of_network(&network_link(&root, address(far_end)?)?, planned)
-    }));
+    // Several points with one far end need one lookup.
+    let mut links: BTreeMap<&FarEnd, Option<NetworkLink>> = BTreeMap::new();
+    for planned in points.iter().filter(|planned| sends_one_way(planned)) {
+        let Some(far_end) = &planned.far_end else { continue };
+        let link = links
+            .entry(far_end)
+            .or_insert_with(|| address(far_end).and_then(|address| network_link(&root, address)));
+        all.extend(link.as_ref().and_then(|link| of_network(link, planned)));
+    }
     all
 }
 
@@ -115,7 +127,8 @@ fn sends_one_way(planned: &PlannedPoint) -> bool {
         && (has_value(settings, "direction", "up") || has_value(settings, "direction", "down"))
 }
 
-/// The first address of the other machine; None if its name has none, as an alias of ssh.
+/// The first address of the other machine. None if its name has none, as an alias of ssh, or if no name server answers in time: the
+/// link is not worth a longer wait.
 fn address(far_end: &FarEnd) -> Option<IpAddr> {
     let host = match far_end {
         FarEnd::Ssh { destination, .. } => {
@@ -123,7 +136,19 @@ fn address(far_end: &FarEnd) -> Option<IpAddr> {
         }
         FarEnd::Peer { host, .. } => host.as_str(),
     };
-    (host, 0).to_socket_addrs().ok()?.next().map(|address| address.ip())
+    if let Ok(address) = host.parse() {
+        return Some(address);
+    }
+    let host = host.to_owned();
+    let (sender, receiver) = mpsc::channel();
+    // A lookup cannot be interrupted. Nobody waits for this thread.
+    let lookup = move || {
+        let found = (host.as_str(), 0).to_socket_addrs().ok().and_then(|mut all| all.next());
+        // If the time is over, nobody receives it.
+        let _ = sender.send(found.map(|address| address.ip()));
+    };
+    thread::Builder::new().spawn(lookup).ok()?;
+    receiver.recv_timeout(LONGEST_LOOKUP).ok().flatten()
 }
 
 /// Whether a point moves bytes in one direction between memory and the disk of the target directory.
@@ -291,6 +316,15 @@ mod tests {
         assert_eq!(expected.limit.as_deref(), Some("1000 Mbit/s of eth0"));
         assert!(!sends_one_way(&planned("network.tcp", &[("direction", "both")])));
         assert!(!sends_one_way(&planned("network.rr", &[])));
+    }
+
+    #[test]
+    fn a_far_end_has_an_address_or_none() {
+        let of = |text: &str| super::address(&text.parse().unwrap());
+        assert_eq!(of("peer:192.0.2.7"), Some("192.0.2.7".parse().unwrap()));
+        assert_eq!(of("ssh:root@[2001:db8::7]:2222"), Some("2001:db8::7".parse().unwrap()));
+        assert!(of("ssh:localhost").is_some_and(|address| address.is_loopback()));
+        assert_eq!(of("ssh:no-such-host.invalid"), None);
     }
 
     /// Every figure names a workload, a metric and settings that exist.

@@ -88,6 +88,15 @@ fn a_regression_is_confirmed_and_1_and_its_absence_0() {
     assert!(endings.iter().any(|ending| ran.stdout.contains(ending)), "{}", ran.stdout);
 }
 
+/// The names of the series that a check confirmed against this baseline.
+fn confirmed(document: &Value, against: &str) -> Vec<String> {
+    let series = document["series"].as_array().unwrap().iter();
+    series
+        .filter(|series| series["against"] == against && series["state"] == "confirmed")
+        .map(|series| series["name"].as_str().unwrap().to_owned())
+        .collect()
+}
+
 #[test]
 fn a_baseline_that_is_set_again_does_not_hide_what_changed_since_the_first() {
     let place = measured_eight_times();
@@ -97,16 +106,14 @@ fn a_baseline_that_is_set_again_does_not_hide_what_changed_since_the_first() {
         exec(&place, "-n 5 -q", &["./work", "sleep 0.03"]).exits(0);
     }
     place.run(&format!("baseline set good {}", last_runs(8))).unwrap().exits(0);
-    // The machine may be too busy for an alert to count; the change is seen anyway.
-    let document = parsed(&place.run("check -q --no-lock --apart 0s --json").unwrap());
-    let of = |against: &str| -> Vec<(String, String)> {
-        let series = document["series"].as_array().unwrap().iter();
-        let of_baseline = series.filter(|series| series["against"] == against);
-        let text = |value: &Value| value.as_str().unwrap().to_owned();
-        of_baseline.map(|series| (text(&series["name"]), text(&series["state"]))).collect()
-    };
-    assert!(of("baseline").iter().all(|(_, state)| state != "confirmed"), "{document}");
-    assert_eq!(of("first baseline"), [("./work".to_owned(), "confirmed".to_owned())]);
+    // On a busy machine the change may be undecided, or the check doubted. A user would check again.
+    let found = (0..6).find_map(|_| {
+        let document = parsed(&place.run("check -q --no-lock --apart 0s --json").unwrap());
+        assert!(confirmed(&document, "baseline").is_empty(), "{document}");
+        let since_first = confirmed(&document, "first baseline");
+        (!since_first.is_empty()).then_some(since_first)
+    });
+    assert_eq!(found, Some(vec!["./work".to_owned()]));
     // A baseline that was removed begins anew.
     place.run("baseline remove good").unwrap().exits(0);
     place.run(&format!("baseline set good {}", last_runs(12))).unwrap().exits(0);

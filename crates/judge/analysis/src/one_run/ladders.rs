@@ -108,3 +108,63 @@ fn interval_of(estimate: &Estimate) -> Result<Interval, String> {
     let ends = estimate.interval.clone()?;
     Ok(Interval { estimate: estimate.value, low: ends.low, high: ends.high })
 }
+
+#[cfg(test)]
+mod tests {
+    use plumb_model::Better;
+    use plumb_stats::distribution::two_sided_t;
+    use plumb_stats::rng::Rng;
+
+    use super::{Ends, Estimate, difference, share_of};
+
+    /// Processes of each simulated result.
+    const PROCESSES: u32 = 8;
+    const SESSIONS: u32 = 1_000;
+
+    /// The time of a result in a session: its processes differ by `noise`, and the session makes all results slower or faster by
+    /// `common`.
+    fn measured(truth: f64, noise: f64, common: f64, rng: &mut Rng) -> Estimate {
+        let logs: Vec<f64> =
+            (0..PROCESSES).map(|_| truth.ln() + common + noise * rng.normal()).collect();
+        let count = f64::from(PROCESSES);
+        let mean = logs.iter().sum::<f64>() / count;
+        let squares = logs.iter().map(|log| (log - mean).powi(2)).sum::<f64>();
+        let error = (squares / (count - 1.0) / count).sqrt();
+        let half = two_sided_t(0.95, count - 1.0) * error;
+        let ends = Ends { low: (mean - half).exp(), high: (mean + half).exp() };
+        Estimate { value: mean.exp(), interval: Ok(ends) }
+    }
+
+    fn covers(found: &Estimate, truth: f64) -> bool {
+        found.interval.as_ref().is_ok_and(|ends| ends.low <= truth && truth <= ends.high)
+    }
+
+    /// Two parts that take 50 and 80 % of the time of the whole: the steps are 50, 30 and 20 %.
+    #[test]
+    fn the_interval_of_a_step_contains_the_truth_in_95_of_100_sessions() {
+        let mut rng = Rng::new(7);
+        for (noise, drift) in [(0.02, 0.0), (0.1, 0.0), (0.02, 0.1), (0.3, 0.2)] {
+            let mut covered = [0; 3];
+            for _ in 0..SESSIONS {
+                let common = drift * rng.normal();
+                let whole = measured(1.0, noise, common, &mut rng);
+                let short = measured(0.5, noise, common, &mut rng);
+                let long = measured(0.8, noise, common, &mut rng);
+                let short = share_of(&whole, &short, Better::Lower).unwrap();
+                let long = share_of(&whole, &long, Better::Lower).unwrap();
+                let exactly = Ends { low: 1.0, high: 1.0 };
+                let all = Estimate { value: 1.0, interval: Ok(exactly) };
+                let steps = [
+                    (&short, 0.5),
+                    (&difference(&long, &short), 0.3),
+                    (&difference(&all, &long), 0.2),
+                ];
+                for (count, (step, truth)) in covered.iter_mut().zip(steps) {
+                    *count += u32::from(covers(step, truth));
+                }
+            }
+            // 95 % less three standard errors of 1,000 sessions.
+            assert!(covered.iter().all(|count| *count >= 929), "{noise} {drift}: {covered:?}");
+        }
+    }
+}
