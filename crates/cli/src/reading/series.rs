@@ -22,7 +22,12 @@ const ALL: &str = "all";
 /// # Errors
 /// When none is, or several are.
 pub fn meant(known: &[SeriesName], name: &str) -> Result<String> {
-    if let Some(series) = known.iter().find(|series| is_same_name(&series.name, name)) {
+    // The exact name first: two values of a text can look like one quantity.
+    let found = known
+        .iter()
+        .find(|series| series.name == name)
+        .or_else(|| known.iter().find(|series| is_same_name(&series.name, name)));
+    if let Some(series) = found {
         return Ok(series.name.clone());
     }
     let firsts = || known.iter().filter(|series| series.primary);
