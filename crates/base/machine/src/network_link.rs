@@ -76,7 +76,7 @@ fn ipv6_device(root: &Root, to: Ipv6Addr) -> Option<String> {
         };
         let destination = u128::from_str_radix(destination, 16).ok()?;
         let length = hexadecimal(length)?;
-        let mask = u128::MAX.checked_shl(128 - length).unwrap_or(0);
+        let mask = u128::MAX.checked_shl(128_u32.checked_sub(length)?).unwrap_or(0);
         let is_used = hexadecimal(flags)? & ROUTE_UP != 0 && u128::from(to) & mask == destination;
         let metric = hexadecimal(metric)?;
         is_used.then(|| (length, std::cmp::Reverse(metric), device.to_owned()))
@@ -152,7 +152,10 @@ fe800000000000000000000000000000 40 00000000000000000000000000000000 00 00000000
     fn without_routes_or_a_speed_nothing_is_known() {
         let tree = plant(&[("/proc/net/route", ROUTES), ("/sys/class/net/eth0/speed", "-1\n")]);
         assert_eq!(network_link(&Root::at(tree.path()), "192.0.2.1".parse().unwrap()), None);
-        let tree = plant(&[("/proc/net/route", "broken\nx y\n")]);
+        let broken = ROUTES_6.replace(" 20 ", " ff ");
+        let tree =
+            plant(&[("/proc/net/route", "broken\nx y\n"), ("/proc/net/ipv6_route", &broken)]);
+        assert_eq!(network_link(&Root::at(tree.path()), "2001:db8::7".parse().unwrap()), None);
         assert_eq!(network_link(&Root::at(tree.path()), "192.0.2.1".parse().unwrap()), None);
     }
 }

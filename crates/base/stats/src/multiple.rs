@@ -26,13 +26,17 @@ const MEDIAN_OVER_MEAN: f64 = 1.253_314_137_315_5;
 
 /// The one-sided p of "the truth is not below `bound`", from an estimate of a positive quantity and the upper end of its two-sided
 /// interval at this `level`. On the log scale the interval counts as that of a mean of `processes` values (Student's t), so that the
-/// p is (1 - `level`) / 2 if the interval ends at the bound. 1 if the estimate is not below the bound, or an argument is
-/// not positive.
+/// p is (1 - `level`) / 2 if the interval ends at the bound. 0 if the interval has no width, and 1 if the estimate is not below
+/// the bound, or not positive.
 #[must_use]
 pub fn p_of_below(value: f64, high: f64, bound: f64, level: f64, processes: usize) -> f64 {
-    let is_below = value > 0.0 && bound > value && high > value;
+    let is_below = value > 0.0 && bound > value && high >= value;
     if !is_below {
         return 1.0;
+    }
+    // Every process gave the same figure, as a count of instructions does.
+    if high <= value {
+        return 0.0;
     }
     let degrees = processes.saturating_sub(1).max(1) as f64;
     let half_widths = (bound / value).ln() / (high / value).ln();
@@ -174,7 +178,8 @@ mod tests {
         assert!(p_of_below(0.9, 1.1, 1.0, 0.95, 8) > 0.1);
         // The tails of few processes are longer.
         assert!(p_of_below(0.5, 0.7, 1.0, 0.95, 3) > p_of_below(0.5, 0.7, 1.0, 0.95, 30));
-        for (value, high, bound) in [(1.0, 1.1, 1.0), (0.0, 1.0, 2.0), (0.5, 0.5, 1.0)] {
+        assert!(p_of_below(0.5, 0.5, 1.0, 0.95, 8) < 1e-12);
+        for (value, high, bound) in [(1.0, 1.1, 1.0), (0.0, 1.0, 2.0)] {
             assert!((p_of_below(value, high, bound, 0.95, 8) - 1.0).abs() < 1e-12);
         }
         assert!((p_of_below(0.9, f64::NAN, 1.0, 0.95, 8) - 1.0).abs() < 1e-12);
