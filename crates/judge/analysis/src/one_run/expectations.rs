@@ -104,7 +104,20 @@ fn p_of_below(finding: &Finding) -> f64 {
             None => return 1.0,
         },
     };
-    p_of_share_below(of.share.value, high, least, finding.confidence, finding.invocations)
+    p_of_share_below(of.share.value, high, least, finding.confidence, independent(finding))
+}
+
+/// The independent values behind the interval: processes, or what the samples of a single process are worth.
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "a count of samples, at least one"
+)]
+fn independent(finding: &Finding) -> usize {
+    match (finding.invocations, finding.n_eff) {
+        (0 | 1, Some(samples)) => samples.max(1.0) as usize,
+        (processes, _) => processes,
+    }
 }
 
 /// The interval of the session as a share of this value.
