@@ -1,17 +1,19 @@
 //! All tests, with several test binaries at once: many of them wait for processes that they have started,
 //! and `cargo test` runs one binary after the other. Many measure as well, and two cores are few: a test that fails
-//! next to others runs again alone, and is reported as flaky if it passes then.
+//! next to others runs again alone, and is reported as flaky if it passes then. If a hypervisor takes CPU time meanwhile, a
+//! test of times is undecided.
 
 use std::collections::{BTreeSet, VecDeque};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::{Mutex, PoisonError};
 use std::thread;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
 use crate::reruns::{self, RecordedRun};
+use crate::stolen::{self, CpuTime};
 use crate::{host, skips};
 
 /// The binaries that take longest. They begin first, so that none of them runs alone at the end.
@@ -91,10 +93,12 @@ const AT_ONCE: usize = 3;
 /// The binary whose tests spend half of their time waiting for processes, and how many of them run at the same time. With
 /// six, the tests of verdicts find the machine too busy.
 const WAITING: (&str, &str) = ("robust", "3");
-/// With more failures than this, chance is not the reason, and no test is tried again.
+/// With more failures than this on a calm machine, chance is not the reason, and no test is tried again.
 const MOST_FLAKY: usize = 10;
 /// How often a failed test is tried alone: a machine may stall for minutes. Each test that needs it is recorded.
 const TRIES_ALONE: usize = 3;
+/// All reruns together wait so long for a machine that is calm.
+const WAIT_FOR_CALM: Duration = Duration::from_secs(600);
 
 /// The languages of blocks in documentation that rustdoc does not run.
 const NO_EXAMPLE: [&str; 7] = ["text", "toml", "sh", "json", "console", "ignore", "sql"];
@@ -133,6 +137,25 @@ impl Binary {
 struct FailedBinary {
     binary: Binary,
     tests: Vec<String>,
+    /// Whether the machine was restless when they failed.
+    is_restless: bool,
+}
+
+/// How a test binary ended.
+struct TimedRun {
+    /// What it printed, if a test failed.
+    failure: Option<String>,
+    /// The share of CPU time that the hypervisor took meanwhile, from 0 to 1.
+    stolen_share: f64,
+}
+
+/// What reruns of failed tests showed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Rerun {
+    Passed,
+    Failed,
+    /// The hypervisor took CPU time in every try, from tests that judge times.
+    Undecided,
 }
 
 /// What was asked for.
@@ -171,14 +194,20 @@ pub fn run(arguments: &[String]) -> Result<(), String> {
     });
     let mut failures = failures.into_inner().unwrap_or_else(PoisonError::into_inner);
     let mut rerun = Vec::new();
-    if failures.iter().map(|failure| failure.tests.len()).sum::<usize>() <= MOST_FLAKY {
+    let calm_failures: usize = failures
+        .iter()
+        .filter(|failure| !failure.is_restless)
+        .map(|failure| failure.tests.len())
+        .sum();
+    if calm_failures <= MOST_FLAKY {
+        let deadline = Instant::now() + WAIT_FOR_CALM;
         failures.retain(|failure| {
-            let passes = passes_alone(failure);
-            if passes {
+            let ended = run_again(failure, deadline);
+            if ended != Rerun::Failed {
                 let name = &failure.binary.name;
                 rerun.extend(failure.tests.iter().map(|test| format!("{name} {test}")));
             }
-            !passes
+            ended == Rerun::Failed
         });
     }
     let mut names: Vec<&str> =
@@ -186,7 +215,9 @@ pub fn run(arguments: &[String]) -> Result<(), String> {
     // rustdoc compiles a whole crate to find out that it has no example, so crates without any are left out.
     let is_all = options.filter.is_empty();
     let with_examples = if is_all { packages_with_examples(&folders) } else { Vec::new() };
-    if !with_examples.is_empty() && timed("examples", &mut examples(&with_examples)).is_some() {
+    if !with_examples.is_empty()
+        && timed("examples", &mut examples(&with_examples)).failure.is_some()
+    {
         names.push("examples");
     }
     print!("{}", skips::report());
@@ -285,21 +316,47 @@ fn work(waiting: &Mutex<VecDeque<Binary>>, failures: &Mutex<Vec<FailedBinary>>) 
     loop {
         let next = waiting.lock().unwrap_or_else(PoisonError::into_inner).pop_front();
         let Some(binary) = next else { return };
-        if let Some(output) = timed(&binary.name, &mut binary.command(&[])) {
-            let failure = FailedBinary { binary, tests: failed_tests(&output) };
+        let ended = timed(&binary.name, &mut binary.command(&[]));
+        if let Some(output) = ended.failure {
+            let failure = FailedBinary {
+                binary,
+                tests: failed_tests(&output),
+                is_restless: stolen::is_restless(ended.stolen_share),
+            };
             failures.lock().unwrap_or_else(PoisonError::into_inner).push(failure);
         }
     }
 }
 
-/// Whether the tests that failed next to others pass when nothing else runs.
-fn passes_alone(FailedBinary { binary, tests }: &FailedBinary) -> bool {
-    let passes = !tests.is_empty()
-        && (0..TRIES_ALONE).any(|_| timed(&binary.name, &mut binary.command(tests)).is_none());
-    if passes {
-        println!("FLAKY: failed next to others, passes alone: {}", tests.join(", "));
+/// Runs the tests that failed next to others when nothing else runs and, before the deadline, the machine is calm.
+fn run_again(FailedBinary { binary, tests, .. }: &FailedBinary, deadline: Instant) -> Rerun {
+    if tests.is_empty() {
+        return Rerun::Failed;
     }
-    passes
+    let mut was_calm = false;
+    for _ in 0..TRIES_ALONE {
+        stolen::wait_for_calm(deadline);
+        let ended = timed(&binary.name, &mut binary.command(tests));
+        if ended.failure.is_none() {
+            println!("FLAKY: failed next to others, passes alone: {}", tests.join(", "));
+            return Rerun::Passed;
+        }
+        was_calm |= !stolen::is_restless(ended.stolen_share);
+    }
+    let rerun = without_a_pass(&binary.name, was_calm);
+    if rerun == Rerun::Undecided {
+        println!(
+            "UNDECIDED: the hypervisor took CPU time in every try, run these again: {}",
+            tests.join(", ")
+        );
+    }
+    rerun
+}
+
+/// What it means that no try passed, of a binary with this name: a test that judges times says nothing about the code if the
+/// machine was never calm.
+fn without_a_pass(binary: &str, was_calm: bool) -> Rerun {
+    if !was_calm && ALONE.contains(&binary) { Rerun::Undecided } else { Rerun::Failed }
 }
 
 /// The names of the tests that failed, from the output of their binary.
@@ -360,9 +417,10 @@ fn is_with_example(source: &str) -> bool {
     fences.step_by(2).any(|language| !NO_EXAMPLE.contains(&language))
 }
 
-/// Runs to the end, and prints a line; the output of a failure is printed and returned.
-fn timed(name: &str, command: &mut Command) -> Option<String> {
+/// Runs to the end, and prints a line, and the output of a failure.
+fn timed(name: &str, command: &mut Command) -> TimedRun {
     let began = Instant::now();
+    let cpu_before = CpuTime::now();
     let (well, said) = match command.stdin(Stdio::null()).output() {
         Ok(output) => {
             let out = &output.stdout;
@@ -373,18 +431,23 @@ fn timed(name: &str, command: &mut Command) -> Option<String> {
         }
         Err(error) => (false, format!("{name} can't be started: {error}")),
     };
+    let stolen_share = CpuTime::now().stolen_share_since(cpu_before);
     let word = if well { "ok" } else { "FAILED" };
-    println!("{word:<7} {:>6.1} s  {name}", began.elapsed().as_secs_f64());
-    if well {
-        return None;
+    let restless = if stolen::is_restless(stolen_share) {
+        format!(" (the hypervisor took {:.0} % of the CPU time)", 100.0 * stolen_share)
+    } else {
+        String::new()
+    };
+    println!("{word:<7} {:>6.1} s  {name}{restless}", began.elapsed().as_secs_f64());
+    if !well {
+        println!("{said}");
     }
-    println!("{said}");
-    Some(said)
+    TimedRun { failure: (!well).then_some(said), stolen_share }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{binary, failed_tests, is_with_example};
+    use super::{Rerun, binary, failed_tests, is_with_example, without_a_pass};
 
     #[test]
     fn test_binaries_are_told_from_all_else() {
@@ -397,6 +460,13 @@ mod tests {
         let found = binary(&line(true)).unwrap();
         assert_eq!((found.name.as_str(), found.folder.to_str()), ("robust", Some("/p")));
         assert!(binary(&line(false)).is_none() && binary("{}").is_none() && binary("x").is_none());
+    }
+
+    #[test]
+    fn only_tests_of_times_are_undecided_and_only_on_a_restless_machine() {
+        assert_eq!(without_a_pass("network", false), Rerun::Undecided);
+        assert_eq!(without_a_pass("network", true), Rerun::Failed);
+        assert_eq!(without_a_pass("robust", false), Rerun::Failed);
     }
 
     #[test]

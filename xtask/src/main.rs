@@ -19,6 +19,7 @@ mod mutations;
 mod reruns;
 mod skips;
 mod soak;
+mod stolen;
 mod tables;
 mod traces;
 mod usage;
