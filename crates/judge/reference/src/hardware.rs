@@ -11,6 +11,7 @@ pub const HARDWARE_SCHEMA: &str = "plumb.hardware/1";
 /// core a CPU is; Arm, because `cpu.frequency` runs on x86 only.
 const FILES: &[&str] = &[
     include_str!("../hardware/broadwell.toml"),
+    include_str!("../hardware/emerald-rapids.toml"),
     include_str!("../hardware/haswell.toml"),
     include_str!("../hardware/ice-lake-server.toml"),
     include_str!("../hardware/ivy-bridge.toml"),
