@@ -7,6 +7,7 @@ use clap::{ArgMatches, Args, Command, FromArgMatches};
 use crate::commands;
 use crate::commands::subcommand::RegisteredCommand;
 use crate::help;
+use crate::locate;
 
 /// Options that every command takes, unless `help` lists that they mean nothing to it.
 #[derive(Debug, Clone, Args)]
@@ -16,7 +17,7 @@ pub struct Global {
         long,
         global = true,
         value_name = "FILE",
-        env = "PLUMB_STORE",
+        env = locate::STORE_VARIABLE,
         hide_short_help = true,
         display_order = 900
     )]

@@ -5,8 +5,12 @@ use std::path::{Path, PathBuf};
 
 use plumb_machine::Root;
 use plumb_model::Host;
+use plumb_text::command_line::quoted;
 
 use crate::error::{CommandError, Result};
+
+/// The variable that names the store for all commands.
+pub const STORE_VARIABLE: &str = "PLUMB_STORE";
 
 /// The store: `--store`, `PLUMB_STORE`, or the user's data folder.
 pub fn store(given: Option<&Path>) -> Result<PathBuf> {
@@ -20,6 +24,15 @@ pub fn store(given: Option<&Path>) -> Result<PathBuf> {
         )
         .hint("name one with --store FILE")),
     }
+}
+
+/// ` --store FILE` if commands without it would use another store than this one; else nothing.
+pub fn store_option(path: &Path) -> String {
+    let usual = env::var_os(STORE_VARIABLE).map(PathBuf::from).or_else(|| store(None).ok());
+    if usual.is_some_and(|usual| usual == path) {
+        return String::new();
+    }
+    format!(" --store {}", quoted(&path.display().to_string()))
 }
 
 /// Whether something that could be a store lies there. An empty file is none yet: whoever was killed while it made one leaves

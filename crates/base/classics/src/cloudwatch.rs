@@ -18,18 +18,94 @@ use crate::{Format, ImportError, ImportedInvocation, ImportedSeries};
 pub(crate) fn parse(input: &str, found: &mut ResultFile) -> Result<(), ImportError> {
     let documents = documents(input, Format::CloudWatch, found)?;
     let alone = documents.len() == 1;
+    let mut all = Vec::new();
     for document in documents {
-        if let Err(error) = read_document(&document.value, found, document.line) {
-            if alone {
-                return Err(error);
-            }
-            found.not_read_because(error, Some(document.line))?;
+        match read_document(&document.value, found, document.line) {
+            Ok(statistics) => all.push(statistics),
+            Err(error) if alone => return Err(error),
+            Err(error) => found.not_read_because(error, Some(document.line))?,
         }
+    }
+    if let Some((started, limit)) = limit(&all) {
+        found.import(Format::CloudWatch, None, started, BTreeMap::new()).add(limit);
     }
     Ok(())
 }
 
-fn read_document(document: &Value, found: &mut ResultFile, line: usize) -> Result<(), ImportError> {
+/// The statistics of one metric.
+struct Statistics {
+    label: String,
+    period_ns: i128,
+    /// In order of time.
+    points: Vec<Datapoint>,
+}
+
+/// What EFS says of the share of its limit that is used.
+const USED_SHARE: &str = "PercentIOLimit";
+/// Of a smaller share in percent, a tenth of a percent is too much.
+const LEAST_USED: f64 = 5.0;
+/// The metrics that count operations. The limit is one of all together.
+const OPERATIONS: [&str; 4] =
+    ["TotalIOBytes", "DataReadIOBytes", "DataWriteIOBytes", "MetadataIOBytes"];
+
+/// The limit of operations per second: in each period that both describe, the operations over the share of the limit that the
+/// service says they are. None if the file does not have both, or operations of several kinds without their total.
+fn limit(all: &[Statistics]) -> Option<(Option<i64>, ImportedSeries)> {
+    let used = all.iter().find(|statistics| statistics.label == USED_SHARE)?;
+    let counted: Vec<&Statistics> = OPERATIONS
+        .iter()
+        .filter_map(|name| all.iter().find(|statistics| statistics.label == *name))
+        .collect();
+    let operations = match counted[..] {
+        [total, ..] if total.label == OPERATIONS[0] => total,
+        [only] => only,
+        _ => return None,
+    };
+    if operations.period_ns != used.period_ns {
+        return None;
+    }
+    let seconds = seconds(operations.period_ns);
+    let mut limits = Vec::new();
+    for point in &operations.points {
+        let same_period = used.points.iter().find(|other| other.at == point.at);
+        let percent = same_period.and_then(|other| other.average);
+        if let (Some(samples), Some(percent)) = (point.samples, percent)
+            && percent >= LEAST_USED
+            && samples > 0.0
+        {
+            limits.push(samples / seconds / (percent / 100.0));
+        }
+    }
+    if limits.is_empty() {
+        return None;
+    }
+    let summary =
+        "the limit of a service, from the share of it that was used, one sample per period";
+    let mut series = ImportedSeries::new("cloudwatch.limit", summary);
+    series.set("metric", operations.label.as_str());
+    series.set("period", format!("{seconds}s"));
+    series.invocations.push(ImportedInvocation {
+        elapsed_ns: vec![nanoseconds(seconds); limits.len()],
+        iterations: 1,
+        ..ImportedInvocation::default()
+    });
+    let summary = "operations per second at which the whole limit would be used";
+    series.measured(("limit", "ops/s", Higher), summary, limits);
+    series.notes.push(format!("{} per second over {USED_SHARE}", operations.label));
+    let started = operations.points.first().and_then(|first| i64::try_from(first.at).ok());
+    Some((started, series))
+}
+
+#[expect(clippy::cast_precision_loss, reason = "periods are seconds to days")]
+fn seconds(period_ns: i128) -> f64 {
+    period_ns as f64 / 1e9
+}
+
+fn read_document(
+    document: &Value,
+    found: &mut ResultFile,
+    line: usize,
+) -> Result<Statistics, ImportError> {
     let label = text(document, "Label").ok_or_else(|| unsupported("no `Label`"))?;
     let mut points: Vec<Datapoint> =
         list(document, "Datapoints").iter().map(Datapoint::read).collect::<Result<_, _>>()?;
@@ -54,7 +130,7 @@ fn read_document(document: &Value, found: &mut ResultFile, line: usize) -> Resul
     }
     let started = points.first().and_then(|first| i64::try_from(first.at).ok());
     found.import(Format::CloudWatch, None, started, BTreeMap::new()).add(series);
-    Ok(())
+    Ok(Statistics { label: label.to_owned(), period_ns, points })
 }
 
 /// What is said of one period.
@@ -117,14 +193,14 @@ fn percentiles(point: &Value) -> BTreeMap<String, f64> {
     named.filter_map(|(name, value)| Some((name.clone(), value.as_f64()?))).collect()
 }
 
-#[expect(clippy::cast_precision_loss, reason = "periods are seconds to days")]
+#[expect(clippy::cast_precision_loss, reason = "a number of datapoints")]
 fn series(
     label: &str,
     period_ns: i128,
     points: &[Datapoint],
     unread: &mut Vec<String>,
 ) -> ImportedSeries {
-    let seconds = period_ns as f64 / 1e9;
+    let seconds = seconds(period_ns);
     let mut series =
         ImportedSeries::new("cloudwatch.metric", "statistics of CloudWatch, one sample per period");
     series.set("metric", label);

@@ -57,7 +57,7 @@ pub const COUNTING: &[Counting] = &[
         ),
     ),
     counting(
-        "cloudwatch.metric",
+        "cloudwatch.",
         "storage.oneblock",
         Other("CloudWatch counts the requests of all clients of the service, over whole periods"),
     ),

@@ -28,7 +28,7 @@ use crate::ui::Ui;
   plumb run --set thp=never        set one knob for a run
 
 --advise tries one setting at a time, alternating with unmodified runs, and keeps none. A setting helps if it makes the work \
-more than 5 % faster (the whole confidence interval), confirmed on fresh pairs at 99 %. plumb shows the commands to \
+more than 5 % faster (the whole confidence interval), confirmed on fresh pairs. plumb shows the commands to \
 set and undo it. It takes at most three minutes unless you set --budget. Exit codes: 0 if plumb found settings that help, or \
 tested all and none does; 5 if it is undecided.
 

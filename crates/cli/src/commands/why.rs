@@ -36,8 +36,8 @@ use crate::ui::Ui;
 
 plumb inspects cgroup limits, priority, CPU affinity, frequency settings, huge pages, the filesystem, the environment and \
 workload parameters for suspects. It removes them one at a time, and alternates modified with unmodified runs. A suspect is a \
-cause if removing it makes the work more than 5 % faster (the whole confidence interval), confirmed on fresh pairs at \
-99 %. Everything is restored afterwards. Without root, plumb tests what it can and lists the rest. A search takes at \
+cause if removing it makes the work more than 5 % faster (the whole confidence interval), confirmed on fresh pairs. \
+Everything is restored afterwards. Without root, plumb tests what it can and lists the rest. A search takes at \
 most three minutes unless you set --budget.
 
 Exit codes: 0 if plumb found causes, or ruled out all suspects; 5 if it is undecided.")]
@@ -67,7 +67,8 @@ impl Subcommand for WhyArgs {
         if ui.wants_json() {
             ui.out(&why_json(&finding).map_err(|error| CommandError::bug(error.to_string()))?);
         } else {
-            ui.out(&why_card(&finding, &ui.terminal()));
+            let store_option = context.store.map(locate::store_option).unwrap_or_default();
+            ui.out(&why_card(&finding, &ui.terminal(), &store_option));
         }
         let is_answered = !finding.causes().is_empty() || !finding.is_undecided();
         Ok(if is_answered { Exit::Fine } else { Exit::Inconclusive })
@@ -229,7 +230,13 @@ fn suspected(
     folder: Option<&Path>,
 ) -> Result<Vec<SearchCandidate>> {
     let root = locate::root();
-    let suspect = Suspect { root: &root, point: &subject.point, variables: variables(), folder };
+    let suspect = Suspect {
+        root: &root,
+        point: &subject.point,
+        description: &subject.description,
+        variables: variables(),
+        folder,
+    };
     let mut candidates = Vec::new();
     for cause in CAUSES {
         let Some(Suspicion { evidence, is_common, ways, remedy }) = (cause.suspect)(&suspect)

@@ -13,8 +13,8 @@ use plumb_causes::Removal;
 use plumb_keeper::MeasuringLock;
 use plumb_launch::may_have;
 use plumb_model::{
-    Confidence, Description, Expectation, Goal, Id, PlannedPoint, Preparation, StoppingRules,
-    VerdictGoal,
+    Confidence, Description, Expectation, Goal, Id, PlannedPoint, Preparation, Sampling,
+    StoppingRules, VerdictGoal,
 };
 use plumb_suite::{nearest, time_ns};
 
@@ -72,6 +72,9 @@ impl SearchArgs {
 
 /// The time of all runs together if the user states none, in nanoseconds.
 const DEFAULT_BUDGET_NS: u64 = 180_000_000_000;
+/// The samples of an invocation last so long together, or are one that takes longer: for effects of 5 % or more, more pairs tell more
+/// than more samples.
+const INVOCATION_NS: u64 = 100_000_000;
 /// The share of it for fresh pairs.
 const SHARE_OF_FRESH_PAIRS: f64 = 0.4;
 /// Why something was not tried that could have been.
@@ -94,6 +97,15 @@ pub enum TrialStage {
     Later,
     /// Before all others if the work takes at least this long, in seconds. Otherwise it cannot help.
     LongWork(f64),
+}
+
+/// What pairs are measured for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum PairsPurpose {
+    /// Which changes seem to help.
+    Trial,
+    /// Whether they help on fresh pairs, too.
+    Confirmation,
 }
 
 /// A change that may make the work faster.
@@ -166,11 +178,15 @@ impl<'s> ChangeSearch<'s> {
     /// When the budget is no time, or the measuring lock cannot be taken.
     pub fn new(
         args: &'s SearchArgs,
-        subject: PlannedPoint,
-        candidates: Vec<SearchCandidate>,
+        mut subject: PlannedPoint,
+        mut candidates: Vec<SearchCandidate>,
         store: Option<&'s Path>,
         ui: &'s Ui,
     ) -> Result<Self> {
+        let changed = candidates.iter_mut().filter_map(|candidate| candidate.changed.as_mut());
+        for point in changed.map(|changed| &mut changed.point).chain([&mut subject]) {
+            point.sampling.get_or_insert(Sampling::Batch { length_ns: INVOCATION_NS });
+        }
         let budget_ns = match &args.execution.budget {
             Some(budget) => time_ns(budget)?,
             None => DEFAULT_BUDGET_NS,
@@ -302,7 +318,7 @@ impl<'s> ChangeSearch<'s> {
             let CandidateFinding { cause, evidence, .. } = &self.candidates[index].finding;
             self.ui.say(&format!("to try: {cause} ({evidence})"));
         }
-        let measured = self.compared(&tried, 1.0 - SHARE_OF_FRESH_PAIRS, Confidence::NinetyFive)?;
+        let measured = self.compared(&tried, PairsPurpose::Trial)?;
         let results = &measured.finding.results;
         let as_it_is = results.iter().find(|result| result.primary && result.point.index == 0);
         // A later run is shorter.
@@ -331,7 +347,7 @@ impl<'s> ChangeSearch<'s> {
             return Ok(());
         }
         self.ui.say("confirming on fresh pairs");
-        let measured = self.compared(&likely, 1.0, Confidence::NinetyNine)?;
+        let measured = self.compared(&likely, PairsPurpose::Confirmation)?;
         for (side, &index) in likely.iter().enumerate() {
             let found = of_side(&measured.finding, side + 1);
             self.candidates[index].finding.experiment = CandidateExperiment::Measured {
@@ -357,14 +373,10 @@ impl<'s> ChangeSearch<'s> {
         (0..self.candidates.len()).filter(|&index| of(&self.candidates[index])).collect()
     }
 
-    /// Measures the work as it is and with each of these changes in turns, for at most this share of the time that is left.
-    /// Several that seem to help are also made together.
-    fn compared(
-        &mut self,
-        candidates: &[usize],
-        share_of_rest: f64,
-        confidence: Confidence,
-    ) -> Result<StoredRun> {
+    /// Measures the work as it is and with each of these changes in turns. Several that seem to help are also made together.
+    ///
+    /// Trial and confirmation have the usual level of 95 % each: a change without effect passes both in at most 1 of 400 searches.
+    fn compared(&mut self, candidates: &[usize], purpose: PairsPurpose) -> Result<StoredRun> {
         let mut setup = self.setup()?;
         let changes: Vec<&ChangedPoint> = candidates
             .iter()
@@ -372,17 +384,21 @@ impl<'s> ChangeSearch<'s> {
             .collect();
         let mut sides = vec![self.subject.clone()];
         sides.extend(changes.iter().map(|change| change.point.clone()));
-        if confidence == Confidence::NinetyNine && changes.len() > 1 {
+        if purpose == PairsPurpose::Confirmation && changes.len() > 1 {
             sides.extend(with_all(&mut setup, &self.subject, &changes)?);
         }
         let Some(metric) = self.subject.description.primary() else {
             return Err(CommandError::usage("the workload has no metric to compare"));
         };
         let goal = Goal::Verdict(VerdictGoal {
-            confidence,
+            confidence: Confidence::NinetyFive,
             beyond: true,
             ..VerdictGoal::new(&metric.name, LEAST_EFFECT, VerdictGoal::MOST_PAIRS)
         });
+        let share_of_rest = match purpose {
+            PairsPurpose::Trial => 1.0 - SHARE_OF_FRESH_PAIRS,
+            PairsPurpose::Confirmation => 1.0,
+        };
         let time = self.rest().mul_f64(share_of_rest);
         self.measured(setup, sides, goal, time, Vec::new())
     }

@@ -20,6 +20,8 @@ use crate::planning::several_suites;
 
 /// Time for each point when neither the user nor a suite states a budget, in nanoseconds.
 const POINT_BUDGET_NS: u64 = 60_000_000_000;
+/// The interval of a ceiling may be so many times as wide as that of a result. The interval of the share contains both.
+const CEILING_PRECISION: f64 = 2.0;
 
 /// What a command wants measured, besides the options that all commands share that measure. Commands add to it; the plan
 /// that [`plan`] makes of it is complete and does not change.
@@ -212,6 +214,9 @@ pub fn goal(args: &GoalArgs, named: &mut NamedPoints) -> Result<(StoppingRules, 
     for own in named.points.iter_mut().filter_map(|point| point.rules.as_mut()) {
         *own = checked(or_standard(args.rules.applied_to(*own)?))?;
     }
+    if !stated.are_none() {
+        need_less_precise_ceilings(&mut named.points, &rules);
+    }
     let budget_ns = match &args.execution.budget {
         Some(budget) => Some(time_ns(budget)?),
         // A suite plans its budget for its own rules. Whoever types others, but for a precision, gets the time for them.
@@ -228,6 +233,15 @@ pub fn goal(args: &GoalArgs, named: &mut NamedPoints) -> Result<(StoppingRules, 
     // A budget of the whole run would cut off points that are to take longer.
     rules.max_time_ns = Some(POINT_BUDGET_NS);
     Ok((rules, None))
+}
+
+/// Points that are measured only for comparison are less precise, so that most of the time is left for the others.
+fn need_less_precise_ceilings(points: &mut [PlannedPoint], rules: &StoppingRules) {
+    for planned in points.iter_mut().filter(|planned| planned.is_ceiling) {
+        let own = planned.rules.unwrap_or(*rules);
+        let precision = own.precision.map(|precision| precision * CEILING_PRECISION);
+        planned.rules = Some(StoppingRules { precision, ..own });
+    }
 }
 
 /// Whether nothing but a precision says when a point is done.

@@ -10,6 +10,7 @@ use plumb_report::{NextSteps, again, comparison_card, comparison_json, compariso
 use plumb_store::{Store, short};
 
 use crate::error::{CommandError, Result};
+use crate::locate;
 use crate::ui::Ui;
 
 /// The format of what a command writes.
@@ -72,13 +73,21 @@ pub fn comparison(finding: &ComparisonFinding, format: OutputFormat, ui: &Ui) ->
 /// What stands below the scorecard of a run.
 pub fn closing(record: &RunRecord, finding: &RunFinding, store: &Store) -> NextSteps {
     let id = short(record.run);
-    let command = |command: &str, does: &str| (command.to_owned(), does.to_owned());
+    let store_option = locate::store_option(store.path());
+    let step = |command: &str, purpose: &str| {
+        (format!("plumb {command}{store_option}"), purpose.to_owned())
+    };
     let mut next = Vec::new();
     if record.status == RunStatus::Interrupted {
-        next.push(command(&format!("plumb run --resume {id}"), "complete this run"));
+        next.push(step(&format!("run --resume {id}"), "complete this run"));
     }
+    // It repeats what was typed, with the store.
     next.extend(again(finding));
-    next.push(command(&format!("plumb show {id} --in-words"), "the same in sentences"));
-    next.push(command(&format!("plumb export {id} --format samples-csv"), "every sample"));
-    NextSteps { stored: Some(format!("run {id} in {}", store.path().display())), next }
+    next.push(step(&format!("show {id} --in-words"), "the same in sentences"));
+    next.push(step(&format!("export {id} --format samples-csv"), "every sample"));
+    NextSteps {
+        stored: Some(format!("run {id} in {}", store.path().display())),
+        next,
+        store_option,
+    }
 }

@@ -669,3 +669,27 @@ fn a_quota_of_one_side_of_a_comparison_limits_that_side() {
     let ratio = free["against_first"][0]["ratio"].as_f64().unwrap();
     assert!(ratio < 0.7, "{ratio}: {document}");
 }
+
+/// The processes that traced the runs of a command, while strace traces plumb.
+fn tracers(options: &[&str]) -> Vec<String> {
+    let place = place();
+    place.write("look.sh", "grep TracerPid /proc/self/status >> traced\nexit 3\n").unwrap();
+    let plumb = place.plumb("");
+    let mut strace = place.program("strace");
+    strace.args(["-f", "-q", "-o", "/dev/null"]).arg(plumb.get_program());
+    strace.args(["exec", "-i", "-n", "2", "--max-invocations", "2", "-q", "--no-lock"]);
+    ran(strace.args(options).arg("sh look.sh")).unwrap().exits(0);
+    let document = last(&place);
+    // The process in between ends as the workload did.
+    assert_eq!(document["failed"].as_array().unwrap().len(), 0, "{document}");
+    let seen = fs::read_to_string(place.cwd().join("traced")).unwrap();
+    seen.lines().filter_map(|line| line.split_whitespace().nth(1)).map(str::to_owned).collect()
+}
+
+#[test]
+fn a_tracer_of_plumb_traces_the_workload_unless_it_is_off() {
+    let traced = tracers(&[]);
+    assert!(!traced.is_empty() && traced.iter().all(|tracer| tracer != "0"), "{traced:?}");
+    let untraced = tracers(&["--set", "tracer=off"]);
+    assert!(!untraced.is_empty() && untraced.iter().all(|tracer| tracer == "0"), "{untraced:?}");
+}

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use plumb_machine::Root;
-use plumb_model::{Point, Value};
+use plumb_model::{Description, Point, Value};
 
 /// A possible cause, described without looking for it.
 #[derive(Debug)]
@@ -26,6 +26,8 @@ pub struct Suspect<'s> {
     pub root: &'s Root,
     /// The point that is measured.
     pub point: &'s Point,
+    /// What its workload says of itself.
+    pub description: &'s Description,
     /// The variables in its environment.
     pub variables: BTreeMap<String, String>,
     /// The folder that its files are in; None if they are on a medium that plumb makes.
@@ -93,9 +95,8 @@ impl Suspect<'_> {
     /// `NAME=VALUE` of a parameter, as people type it.
     pub(crate) fn typed_setting(&self, name: &str) -> Option<String> {
         let value = self.setting(name)?;
-        let start = format!("{name}=");
-        let typed = self.point.key.split(',').find(|setting| setting.starts_with(&start));
-        Some(typed.map_or_else(|| format!("{start}{value}"), str::to_owned))
+        let shown = self.description.parameter(name).map(|parameter| parameter.show(value));
+        Some(format!("{name}={}", shown.unwrap_or_else(|| value.to_string())))
     }
 
     /// The variable with this name, if it is in the environment and not empty.

@@ -27,6 +27,7 @@ mod spawn_options;
 #[cfg(test)]
 mod testing;
 mod unchanged;
+mod untraced;
 
 pub use client::{Keeper, KeeperError, ProgramPipes};
 pub use descendants::stand_in;

@@ -17,6 +17,7 @@ use plumb_protocol::{PADDING, PADDING_LENGTH};
 
 use crate::signals::reset;
 use crate::spawn_options::SpawnOptions;
+use crate::untraced::leave_tracer;
 
 /// Starts a program that ends with this process.
 ///
@@ -62,6 +63,9 @@ pub fn start(
                 return Err(io::Error::other("the keeper has ended"));
             }
             reset();
+            if options.untraced {
+                leave_tracer()?;
+            }
             if let Some(mounts) = &mounts {
                 mounts.enter()?;
             }

@@ -54,6 +54,8 @@ pub enum SpawnOption {
     Padding(Option<usize>),
     /// Whether address spaces are laid out the same way.
     FixedLayout(bool),
+    /// Whether it runs outside of a tracer of its parent.
+    Untraced(bool),
     /// A variable that is not in its environment.
     UnsetVariable(String),
     /// A variable of its environment, with its value.
@@ -82,6 +84,8 @@ pub struct SpawnOptions {
     pub same_padding: bool,
     /// Whether its address space is laid out the same way every time.
     pub fixed_layout: bool,
+    /// Whether it runs outside of a tracer of its parent.
+    pub untraced: bool,
 }
 
 impl SpawnOptions {

@@ -434,6 +434,7 @@ fn put(options: &mut SpawnOptions, option: SpawnOption, group: Option<String>) {
             options.same_padding = bytes.is_some();
         }
         SpawnOption::FixedLayout(fixed) => options.fixed_layout = fixed,
+        SpawnOption::Untraced(untraced) => options.untraced = untraced,
         SpawnOption::UnsetVariable(name) => options.variables.push((name, None)),
         SpawnOption::SetVariable(name, value) => options.variables.push((name, Some(value))),
         // The group alone limits it.

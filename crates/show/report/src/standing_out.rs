@@ -210,7 +210,7 @@ mod tests {
         let ask = |_: &[SeriesInRun]| Ok::<_, Infallible>(Some(runs.clone()));
         let questions = RunQuestions { counters: None, earlier: Some(&ask) };
         let finding = summarise_with(&later(&[1]), &questions).unwrap();
-        let closing = NextSteps { stored: None, next: Vec::new() };
+        let closing = NextSteps::default();
         let card = brief_scorecard(&View::new(&finding), &Terminal::plain(100), &closing);
         let of_usual: Vec<&str> = card.lines().filter(|line| line.contains("of usual")).collect();
         assert_eq!(of_usual.len(), 1, "{card}");

@@ -145,9 +145,9 @@ fn candidate_part(candidate: &CandidateFinding) -> CandidatePart {
     }
 }
 
-/// Why something is slow, in lines of a terminal's width.
+/// Why something is slow, in lines of a terminal's width. The command at the end has `store_option`: ` --store FILE`, or nothing.
 #[must_use]
-pub fn why_card(finding: &WhyFinding, terminal: &Terminal) -> String {
+pub fn why_card(finding: &WhyFinding, terminal: &Terminal, store_option: &str) -> String {
     let mut out = String::new();
     let title = format!("why {}", finding.subject);
     out.push_str(&terminal.lines(0, &TextLine::new(Style::Heading, &title)));
@@ -180,7 +180,7 @@ pub fn why_card(finding: &WhyFinding, terminal: &Terminal) -> String {
     }
     if !finding.runs.is_empty() {
         let runs: Vec<String> = finding.runs.iter().map(|run| short_id(*run)).collect();
-        let command = format!("plumb report -o FOLDER {}", runs.join(" "));
+        let command = format!("plumb report -o FOLDER {}{store_option}", runs.join(" "));
         let text = TextLine::new(Style::Command, &command)
             .and(Style::Muted, "  writes pages of these runs, with charts");
         out.push('\n');
@@ -396,7 +396,7 @@ mod tests {
     #[test]
     fn card_and_document_agree() {
         let found = finding(vec![measured("quota", 0.2, CandidateOutcome::Cause)]);
-        let card = why_card(&found, &Terminal::plain(100));
+        let card = why_card(&found, &Terminal::plain(100), "");
         assert!(
             card.contains("renice -n 0 -p PID") && card.contains("0.20 [0.18, 0.22]"),
             "{card}"

@@ -90,6 +90,48 @@ fn cloudwatch_keeps_sum_count_and_average_apart() {
 }
 
 #[test]
+fn cloudwatch_gives_a_limit_if_the_file_says_how_much_of_it_was_used() {
+    let statistics = |label: &str, unit: &str, points: &[(&str, &str)]| {
+        let points: Vec<String> = points
+            .iter()
+            .map(|(at, value)| {
+                format!(r#"{{"Timestamp": "2017-03-27T{at}:00Z", {value}, "Unit": "{unit}"}}"#)
+            })
+            .collect();
+        format!(r#"{{"Label": "{label}", "Datapoints": [{}]}}"#, points.join(", "))
+    };
+    // 2,880 and 1,440 operations per second.
+    let busy = [
+        ("10:05", r#""SampleCount": 172800.0"#),
+        ("10:06", r#""SampleCount": 86400.0"#),
+        ("10:07", r#""SampleCount": 60.0"#),
+    ];
+    let used = [
+        ("10:05", r#""Average": 84.0"#),
+        ("10:06", r#""Average": 42.0"#),
+        ("10:07", r#""Average": 0.03"#),
+    ];
+    let limits = |text: &str| {
+        let read = read(text, None, None).unwrap();
+        let series = read.imports.iter().flat_map(|import| &import.series);
+        let limit = series.clone().find(|series| series.workload == "cloudwatch.limit");
+        limit.map(|series| series.invocations[0].values["limit"].clone())
+    };
+    let writes = statistics("DataWriteIOBytes", "Bytes", &busy);
+    let percent = statistics("PercentIOLimit", "Percent", &used);
+    // Of 0.03 %, the last digit is a third: that period is left out.
+    let found = limits(&format!("{writes}{percent}")).unwrap();
+    assert_eq!(found.len(), 2);
+    assert!(found.iter().all(|limit| (limit - 2880.0 / 0.84).abs() < 1e-9), "{found:?}");
+    assert_eq!(limits(&writes), None);
+    // The limit is one of all operations, of which a part says nothing.
+    let reads = statistics("DataReadIOBytes", "Bytes", &busy);
+    assert_eq!(limits(&format!("{reads}{writes}{percent}")), None);
+    let total = statistics("TotalIOBytes", "Bytes", &busy);
+    assert_eq!(limits(&format!("{reads}{total}{percent}")).unwrap(), found);
+}
+
+#[test]
 fn bonnie_with_27_fields() {
     assert_snapshot!(told("bonnie-1.03.csv", None), @r#"
     bonnie 1.03 at None on {"name": "bifferboard"}

@@ -3,7 +3,7 @@
 use crate::cause::{Cause, Suspect, Suspicion};
 use crate::causes::loader::without_variables;
 
-/// Variables of malloc.
+/// Variables of malloc. They reach plumb's own workers, too.
 pub const CAUSE: Cause = Cause {
     name: "allocator",
     summary: "environment variables of the memory allocator",

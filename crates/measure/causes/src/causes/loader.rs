@@ -2,7 +2,7 @@
 
 use crate::cause::{Cause, Remedy, Removal, Suspect, Suspicion};
 
-/// Variables of the dynamic loader.
+/// Variables of the dynamic loader. They reach plumb's own workers, too: a large library makes their forks slower.
 pub const CAUSE: Cause = Cause {
     name: "loader",
     summary: "environment variables of the dynamic loader",
@@ -27,9 +27,6 @@ fn suspect(suspect: &Suspect<'_>) -> Option<Suspicion> {
 
 /// A suspicion of those of these variables that are set, all removed together.
 pub(super) fn without_variables(suspect: &Suspect<'_>, names: &[&str]) -> Option<Suspicion> {
-    if !suspect.starts_programs() {
-        return None;
-    }
     let found = suspect.set_among(names);
     let listed = found.join(", ");
     (!found.is_empty()).then(|| Suspicion {

@@ -3,9 +3,13 @@
 mod affinity;
 mod allocator;
 mod bandwidth;
+mod cipher;
+mod compression;
 mod cpu_quota;
 mod cpu_weight;
+mod crypto_settings;
 mod delay;
+mod disk_queue;
 mod durability;
 mod environment_size;
 mod filesystem;
@@ -13,6 +17,7 @@ mod governor;
 mod home_folder;
 mod huge_pages;
 mod io_limit;
+mod kernel_settings;
 mod loader;
 mod locale;
 mod loopback;
@@ -47,15 +52,20 @@ pub const CAUSES: &[&Cause] = &[
     &memory_limit::CAUSE,
     &io_limit::CAUSE,
     &filesystem::CAUSE,
+    &disk_queue::CAUSE,
+    &kernel_settings::CAUSE,
     &durability::CAUSE,
     &bandwidth::CAUSE,
     &delay::CAUSE,
     &loss::CAUSE,
     &socket_buffer::CAUSE,
+    &cipher::CAUSE,
+    &compression::CAUSE,
     &loopback::CAUSE,
     &loader::CAUSE,
     &allocator::CAUSE,
     &runtime::CAUSE,
+    &crypto_settings::CAUSE,
     &search_path::CAUSE,
     &home_folder::CAUSE,
     &temporary_files::CAUSE,
@@ -135,7 +145,8 @@ mod tests {
             .map(|(name, value)| ((*name).to_owned(), (*value).to_owned()))
             .collect();
         let folder = Some(Path::new("/srv/data"));
-        let suspect = Suspect { root: &root, point: &point, variables, folder };
+        let suspect =
+            Suspect { root: &root, point: &point, description: &description, variables, folder };
         let found =
             CAUSES.iter().filter_map(|cause| Some((cause.name, (cause.suspect)(&suspect)?)));
         found.collect()
@@ -190,13 +201,15 @@ mod tests {
 
     #[test]
     fn an_environment_slows_down_only_what_starts_programs() {
-        let variables = [("LC_ALL", "de_DE.UTF-8"), ("LD_PRELOAD", "/lib/x.so")];
+        let variables =
+            [("LC_ALL", "de_DE.UTF-8"), ("LD_PRELOAD", "/lib/x.so"), ("OPENSSL_ia32cap", "0")];
         for (workload, names) in [
-            ("process.command", vec!["loader", "locale"]),
-            ("language.sieve", vec!["loader", "locale"]),
-            ("process.fork", vec![]),
-            ("process.exec", vec![]),
-            ("cpu.sieve", vec![]),
+            ("process.command", vec!["loader", "crypto-settings", "locale"]),
+            ("language.sieve", vec!["loader", "crypto-settings", "locale"]),
+            // Libraries are loaded into plumb's workers, too, but nothing else of an environment matters to their loops.
+            ("process.fork", vec!["loader"]),
+            ("cpu.sieve", vec!["loader"]),
+            ("crypto.aead", vec!["loader", "crypto-settings"]),
         ] {
             assert_eq!(of(&[], (workload, &[]), &variables).0, names, "{workload}");
         }
@@ -279,7 +292,93 @@ mod tests {
         let way = Removal::Parameters(vec![("durability", Value::Text("none".into()))]);
         assert_eq!(durability, (vec!["durability"], Some(way)));
         let traced = found(&[("proc/self/status", "TracerPid:\t42\n")], &[], &[]);
-        assert_eq!(traced, (vec!["tracer"], None));
+        assert_eq!(traced, (vec!["tracer"], knob("tracer=off")));
+    }
+
+    #[test]
+    fn settings_of_the_kernel_are_suspicious_if_they_concern_the_work() {
+        let low = [
+            ("proc/sys/vm/dirty_ratio", "0\n"),
+            ("proc/sys/vm/dirty_bytes", "8192\n"),
+            ("proc/sys/vm/dirty_background_ratio", "1\n"),
+            ("proc/sys/vm/dirty_background_bytes", "0\n"),
+            ("proc/sys/net/ipv4/tcp_window_scaling", "0\n"),
+            ("proc/meminfo", "MemTotal:        1024000 kB\n"),
+        ];
+        let way = |knobs: &[&str]| {
+            Some(Removal::Knobs(knobs.iter().map(|knob| (*knob).to_owned()).collect()))
+        };
+        let dirty = ["sysctl.vm.dirty_bytes=209715200", "sysctl.vm.dirty_background_ratio=10"];
+        assert_eq!(
+            of(&low, ("storage.sequential", &[]), &[]),
+            (vec!["kernel-settings"], way(&dirty))
+        );
+        let tcp: &[(&str, Value)] = &[("path", Value::Text("loopback".into()))];
+        let window = ["sysctl.net.ipv4.tcp_window_scaling=1"];
+        assert_eq!(of(&low, ("network.rr", tcp), &[]), (vec!["kernel-settings"], way(&window)));
+        let path: &[(&str, Value)] = &[("path", Value::Text("veth".into()))];
+        assert!(of(&low, ("network.rr", path), &[]).0.is_empty(), "a namespace has defaults");
+        assert!(of(&low, ("cpu.sieve", &[]), &[]).0.is_empty());
+        assert_eq!(
+            found(&low, &[], &[]),
+            (vec!["kernel-settings"], way(&[window[0], dirty[0], dirty[1]]))
+        );
+        let usual = [
+            ("proc/sys/vm/dirty_ratio", "20\n"),
+            ("proc/sys/vm/dirty_bytes", "0\n"),
+            ("proc/sys/vm/zone_reclaim_mode", "0\n"),
+            ("proc/sys/net/ipv4/tcp_congestion_control", "bbr\n"),
+            ("proc/meminfo", "MemTotal:        1024000 kB\n"),
+        ];
+        assert!(found(&usual, &[], &[]).0.is_empty());
+        let other = [("proc/sys/net/ipv4/tcp_congestion_control", "lp\n")];
+        assert_eq!(
+            found(&other, &[], &[]).1,
+            way(&["sysctl.net.ipv4.tcp_congestion_control=cubic"])
+        );
+    }
+
+    #[test]
+    fn settings_of_the_disk_that_holds_the_files_are_suspicious() {
+        let mounts = mount("254:0", "/", "rw", "ext4", "/dev/vda");
+        let on = |mounts: &str, read_ahead: &str| {
+            let files = [
+                ("proc/self/mountinfo", mounts),
+                ("sys/block/vda/dev", "254:0\n"),
+                ("sys/block/vda/device/vendor", "0x1af4\n"),
+                ("sys/block/vda/queue/read_ahead_kb", read_ahead),
+                ("sys/block/vda/queue/max_sectors_kb", "64\n"),
+                ("sys/block/vda/queue/max_hw_sectors_kb", "64\n"),
+                ("sys/block/vda/queue/scheduler", "none mq-deadline [bfq]\n"),
+                ("sys/block/vdb/dev", "254:16\n"),
+                ("sys/block/vdb/queue/nomerges", "2\n"),
+            ];
+            of(&files, ("storage.random", &[]), &[])
+        };
+        let way = |knobs: &[&str]| {
+            Some(Removal::Knobs(knobs.iter().map(|knob| (*knob).to_owned()).collect()))
+        };
+        let scheduler = "disk-queue.vda.scheduler=none";
+        // The device allows no larger requests, and the other disk is not used.
+        assert_eq!(on(&mounts, "4096\n"), (vec!["disk-queue"], way(&[scheduler])));
+        let both = way(&["disk-queue.vda.read_ahead_kb=128", scheduler]);
+        assert_eq!(on(&mounts, "0\n").1, both);
+        let hidden = mount("0:30", "/", "rw", "overlay", "overlay");
+        assert_eq!(on(&hidden, "0\n").1, both);
+    }
+
+    #[test]
+    fn slow_settings_of_ssh_are_suspicious() {
+        let copy = |cipher: &str, compression: &str| {
+            let settings = [
+                ("cipher", Value::Text(cipher.into())),
+                ("compression", Value::Text(compression.into())),
+            ];
+            of(&[], ("ssh.copy", &settings), &[]).0
+        };
+        assert!(copy("default", "no").is_empty());
+        assert!(copy("aes256-gcm@openssh.com", "no").is_empty());
+        assert_eq!(copy("3des-cbc", "yes"), ["cipher", "compression"]);
     }
 
     /// A line of mountinfo: what is mounted, where, and with which options.

@@ -1,6 +1,6 @@
 //! A tracer that stops every system call.
 
-use crate::cause::{Cause, Remedy, Suspect, Suspicion};
+use crate::cause::{Cause, Remedy, Removal, Suspect, Suspicion};
 
 /// Something traces plumb and what it starts.
 pub const CAUSE: Cause =
@@ -11,7 +11,7 @@ fn suspect(suspect: &Suspect<'_>) -> Option<Suspicion> {
     Some(Suspicion {
         evidence: format!("the process {tracer} traces plumb (strace, gdb)"),
         is_common: false,
-        ways: Vec::new(),
+        ways: vec![Removal::Knobs(vec!["tracer=off".to_owned()])],
         remedy: Remedy {
             text: "run it without strace or a debugger".to_owned(),
             command: String::new(),

@@ -2,7 +2,7 @@
 
 use std::hint::black_box;
 
-use plumb_model::{AuditClass, Description, Ready};
+use plumb_model::{AuditClass, Description, Ready, Rung};
 use plumb_protocol::{Failure, Start, StartError, StartedWorkload, Workload};
 
 use plumb_workload_kit::declare;
@@ -17,12 +17,24 @@ const LIMITS: std::ops::RangeInclusive<u64> = 1_000..=1_000_000_000;
 /// twice that while an allocator copies the growing array, and the primes.
 const PEAK_BYTES_PER_NUMBER: u64 = 5;
 
+/// Arrays that keep their memory need neither the allocator nor new pages.
+fn without_allocation() -> Rung {
+    let reserved = declare::rung(
+        "arrays that keep their memory",
+        "cpu.sieve",
+        "rate",
+        &[("growth", "reserved")],
+    );
+    // Several threads have one thread as their ceiling.
+    declare::rung_if(&[("growth", "push"), ("threads", "1")], reserved)
+}
+
 /// The workload `cpu.sieve`: its parameters and metrics, and how it starts.
 pub(super) struct Sieve;
 
 impl Workload for Sieve {
     fn describe(&self) -> Description {
-        declare::scaling(Description {
+        let mut description = declare::scaling(Description {
             parameters: vec![
                 declare::integer("limit", "numbers", 1_000_000, "primes up to this number"),
                 declare::choice(
@@ -43,7 +55,9 @@ impl Workload for Sieve {
             // Since 2 the loop is compiled by itself: 10 % less time.
             version: 2,
             ..declare::workload("cpu.sieve", "finds primes with a sieve over a growing array")
-        })
+        });
+        description.rungs.push(without_allocation());
+        description
     }
 
     fn manual(&self) -> &'static str {

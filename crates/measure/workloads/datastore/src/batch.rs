@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use plumb_model::{AuditClass, Better, CurveKind, Description, Flag, FlagKind, Ready};
+use plumb_model::{AuditClass, Better, CurveKind, Description, Flag, FlagKind, Ready, Rung};
 use plumb_protocol::{
     Batch, Failure, Held, Instance, Start, StartError, StartedWorkload, Workload, current_cpu,
     now_ns,
@@ -34,6 +34,17 @@ const BLOCK: u64 = 4096;
 
 /// The most records of an entity.
 const MOST_RECORDS: usize = 10_000;
+
+/// The same work if no write waits for the disk, in a store that plumb makes.
+fn without_waiting(durability: &str) -> Rung {
+    let alone = declare::rung(
+        "no write that waits for the disk",
+        "datastore.batch",
+        "time",
+        &[("durability", "none")],
+    );
+    declare::rung_if(&[("durability", durability), ("url", "")], alone)
+}
 
 /// The workload `datastore.batch`: its parameters and metrics, and how it starts.
 pub(super) struct BatchOfEntities;
@@ -110,6 +121,7 @@ impl Workload for BatchOfEntities {
             timeout_s: Some(declare::LONG_TIMEOUT_S),
             audit_class: Some(AuditClass::Scheduler),
             fixture: Some(["engine", "durability", "url"].map(str::to_owned).to_vec()),
+            rungs: vec![without_waiting("batch"), without_waiting("entity")],
             ..declare::workload("datastore.batch", "adds, reads, updates and deletes entities")
         }
     }

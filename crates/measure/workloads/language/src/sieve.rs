@@ -4,14 +4,14 @@ use std::ffi::OsString;
 use std::path::Path;
 use std::process::Command;
 
-use plumb_model::{AuditClass, Description, Parameter, Ready, Role, SampleIs};
+use plumb_model::{AuditClass, Description, Parameter, Ready, Role, Rung, SampleIs};
 use plumb_protocol::{
     Batch, Failure, Held, Instance, Start, StartError, StartedWorkload, Workload,
 };
 
 use crate::fixture::{self, version};
 use crate::toolchain::{LANGUAGES, Language};
-use plumb_workload_kit::declare::{between, choice, integer, text, workload};
+use plumb_workload_kit::declare::{between, choice, integer, rung, rung_if, text, workload};
 use plumb_workload_kit::primes::count_primes;
 use plumb_workload_kit::processes::die_with_parent;
 use plumb_workload_kit::spawn::{
@@ -31,6 +31,12 @@ pub(crate) const FIXTURE_DEPENDS_ON: [&str; 2] = ["language", "tool"];
 /// How many of a process's values are reported: user, system, cpu, `peak_memory`.
 const VALUES: usize = 4;
 
+/// Compiled code without the start of a process, whose arrays keep their memory from one sieve to the next.
+fn sieve_alone() -> Rung {
+    let alone = rung("the sieve without a process", "cpu.sieve", "time", &[("limit", "$limit")]);
+    rung_if(&[("language", "c")], alone)
+}
+
 impl Workload for SieveInLanguages {
     fn describe(&self) -> Description {
         Description {
@@ -44,6 +50,7 @@ impl Workload for SieveInLanguages {
             sample_is: SampleIs::Process,
             timeout_s: Some(3600),
             audit_class: Some(AuditClass::Process),
+            rungs: vec![sieve_alone()],
             ..workload("language.sieve", "the same prime sieve in several languages")
         }
     }

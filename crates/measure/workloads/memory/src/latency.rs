@@ -1,6 +1,6 @@
 //! `memory.latency`: time of a load whose address is the result of the load before.
 
-use plumb_model::{AuditClass, CurveKind, Description, Ready};
+use plumb_model::{AuditClass, CurveKind, Description, Ready, Rung};
 use plumb_protocol::{Failure, Instance, Start, StartError, StartedWorkload, Workload};
 
 use crate::chains::{Chains, MAX_CHAINS};
@@ -46,6 +46,7 @@ impl Workload for MemoryLatency {
             metrics: vec![declare::time("latency", "time of one dependent load")],
             timeout_s: Some(declare::LONG_TIMEOUT_S),
             audit_class: Some(AuditClass::Memory),
+            rungs: vec![huge_pages()],
             ..declare::workload("memory.latency", "follows a random cycle of pointers")
         }
     }
@@ -71,6 +72,13 @@ impl Workload for MemoryLatency {
         place::describe(size, size, &start.facts, &mut ready);
         Ok(StartedWorkload { instance, ready })
     }
+}
+
+/// With huge pages, far fewer loads need a walk through the page tables.
+fn huge_pages() -> Rung {
+    let with_huge_pages =
+        declare::rung("huge pages", "memory.latency", "latency", &[("pages", "huge")]);
+    declare::rung_if(&[("pages", "4KiB")], with_huge_pages)
 }
 
 /// The walk along the cycle, with the place where it must stand.

@@ -25,7 +25,7 @@ use rustix::net::sockopt::{
 };
 
 use crate::stream::{Balance, Payload, StreamClient, Way, Witness, serve};
-use crate::tcp_info::Info;
+use crate::tcp_info::{Info, shortest_round_trip_us};
 use plumb_workload_ends::server::TcpServer;
 use plumb_workload_ends::token;
 
@@ -129,8 +129,11 @@ impl Workload for Tcp {
             })
             .collect::<Result<_, Failure>>()?;
         // So far the kernel has seen the round trips of empty connections alone: no queue is in them.
-        let round_trip_ns =
-            connections.first().map_or(0, |connection| Info::of(connection.stream()).rtt_us * 1000);
+        let round_trip_ns = connections
+            .iter()
+            .map(|connection| 1_000 * shortest_round_trip_us(connection.stream()))
+            .min()
+            .unwrap_or(0);
         let shortest_ns = shortest_sample_ns(SHORTEST_SAMPLE_NS, round_trip_ns);
         let witnesses: Vec<Witness> =
             connections.iter().map(StreamClient::witness).collect::<Result<_, Failure>>()?;

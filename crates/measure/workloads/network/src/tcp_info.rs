@@ -11,6 +11,7 @@ const LONGEST: usize = 512;
 const SND_MSS: usize = 16;
 const RTT: usize = 68;
 const SND_CWND: usize = 80;
+const MIN_RTT: usize = 148;
 const BUSY_TIME: usize = 168;
 const RWND_LIMITED: usize = 176;
 const SNDBUF_LIMITED: usize = 184;
@@ -41,29 +42,15 @@ pub(crate) const WORDS: usize = 7;
 impl Info {
     /// Of this connection; nothing if the kernel tells nothing.
     pub(crate) fn of(stream: &TcpStream) -> Self {
-        let mut bytes = [0_u8; LONGEST];
-        let mut length = LONGEST as libc::socklen_t;
-        let socket = stream.as_raw_fd();
-        let into = bytes.as_mut_ptr().cast();
-        // SAFETY: the kernel writes no more than `length` bytes.
-        let told = unsafe {
-            libc::getsockopt(socket, libc::IPPROTO_TCP, libc::TCP_INFO, into, &raw mut length)
-        };
-        if told < 0 { Self::default() } else { Self::read(&bytes) }
-    }
-
-    fn read(bytes: &[u8; LONGEST]) -> Self {
-        let number = |at: usize, size: usize| {
-            bytes[at..at + size].iter().rev().fold(0, |sum, byte| sum << 8 | u64::from(*byte))
-        };
+        let bytes = tcp_info(stream);
         Self {
-            sent: number(BYTES_SENT, 8),
-            sent_again: number(BYTES_RETRANS, 8),
-            rtt_us: number(RTT, 4),
-            window: number(SND_CWND, 4) * number(SND_MSS, 4),
-            busy_us: number(BUSY_TIME, 8),
-            receiver_limited_us: number(RWND_LIMITED, 8),
-            buffer_limited_us: number(SNDBUF_LIMITED, 8),
+            sent: number(&bytes, BYTES_SENT, 8),
+            sent_again: number(&bytes, BYTES_RETRANS, 8),
+            rtt_us: number(&bytes, RTT, 4),
+            window: number(&bytes, SND_CWND, 4) * number(&bytes, SND_MSS, 4),
+            busy_us: number(&bytes, BUSY_TIME, 8),
+            receiver_limited_us: number(&bytes, RWND_LIMITED, 8),
+            buffer_limited_us: number(&bytes, SNDBUF_LIMITED, 8),
         }
     }
 
@@ -86,12 +73,36 @@ impl Info {
     }
 }
 
+/// The shortest round trip of a connection so far, in microseconds; 0 if the kernel knows none. The smoothed one contains the
+/// second after which a lost packet of the handshake is sent again.
+pub(crate) fn shortest_round_trip_us(stream: &TcpStream) -> u64 {
+    let shortest = number(&tcp_info(stream), MIN_RTT, 4);
+    if shortest == u64::from(u32::MAX) { 0 } else { shortest }
+}
+
+/// The structure as the kernel fills it, with zeros behind its end.
+fn tcp_info(stream: &TcpStream) -> [u8; LONGEST] {
+    let mut bytes = [0_u8; LONGEST];
+    let mut length = LONGEST as libc::socklen_t;
+    let socket = stream.as_raw_fd();
+    let into = bytes.as_mut_ptr().cast();
+    // SAFETY: the kernel writes no more than `length` bytes.
+    let told = unsafe {
+        libc::getsockopt(socket, libc::IPPROTO_TCP, libc::TCP_INFO, into, &raw mut length)
+    };
+    if told < 0 { [0; LONGEST] } else { bytes }
+}
+
+fn number(bytes: &[u8; LONGEST], at: usize, size: usize) -> u64 {
+    bytes[at..at + size].iter().rev().fold(0, |sum, byte| sum << 8 | u64::from(*byte))
+}
+
 #[cfg(test)]
 mod tests {
     use std::io::{Read, Write};
     use std::net::{TcpListener, TcpStream};
 
-    use super::Info;
+    use super::{Info, shortest_round_trip_us};
 
     #[test]
     fn the_kernel_counts_what_was_sent() {
@@ -103,6 +114,8 @@ mod tests {
         let info = Info::of(&sender);
         assert_eq!((info.sent, info.sent_again), (100_000, 0));
         assert!((1..1_000_000).contains(&info.rtt_us), "{info:?}");
+        let shortest_us = shortest_round_trip_us(&sender);
+        assert!((1..1_000_000).contains(&shortest_us), "{shortest_us}");
         assert!(info.window >= 10 * 536, "{info:?}");
         assert_eq!(Info::of_words(info.words()), info);
     }

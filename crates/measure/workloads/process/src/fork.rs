@@ -3,10 +3,12 @@
 
 use std::ffi::{c_int, c_void};
 
-use plumb_model::{AuditClass, CurveKind, Description, Ready};
+use plumb_model::{AuditClass, CurveKind, Description, Ready, Rung};
 use plumb_protocol::{Failure, Instance, Start, StartError, StartedWorkload, Workload};
 
-use plumb_workload_kit::declare::{bytes, choice, curve, rate, threads, time, work, workload};
+use plumb_workload_kit::declare::{
+    bytes, choice, curve, rate, rung, rung_if, threads, time, work, workload,
+};
 use plumb_workload_kit::limits::room_for_tasks;
 use plumb_workload_kit::placement::placement;
 use plumb_workload_kit::switches::{Switching, switches};
@@ -14,6 +16,13 @@ use plumb_workload_kit::threads::{self, Member, Team};
 
 use crate::ballast::{Ballast, residence};
 use crate::lean::{keep_one_heap, leave_out_signal_stack};
+
+/// A child that borrows the memory of its parent needs no copy of the page tables.
+fn without_page_tables() -> Rung {
+    let vfork =
+        rung("vfork, which copies no page tables", "process.fork", "time", &[("method", "vfork")]);
+    rung_if(&[("method", "fork"), ("end", "_exit")], vfork)
+}
 
 /// The workload `process.fork`: its parameters and metrics, and how it starts.
 pub(crate) struct Fork;
@@ -50,6 +59,7 @@ impl Workload for Fork {
             ],
             version: 2,
             audit_class: Some(AuditClass::Process),
+            rungs: vec![without_page_tables()],
             ..workload("process.fork", "creates a process that exits at once, and reaps it")
         }
     }

@@ -5,7 +5,7 @@ use std::io::{self, Read, Write};
 use std::os::fd::OwnedFd;
 use std::thread::JoinHandle;
 
-use plumb_model::{AuditClass, Description, Ready};
+use plumb_model::{AuditClass, Description, Ready, Rung};
 use plumb_protocol::{
     Batch, Distribution, Failure, Instance, Start, StartError, StartedWorkload, Workload,
     current_cpu, now_ns,
@@ -13,11 +13,24 @@ use plumb_protocol::{
 
 use plumb_workload_kit::affinity::CpuSet;
 use plumb_workload_kit::child::{Child, close_in_child};
-use plumb_workload_kit::declare::{distribution, rate, time, workload};
+use plumb_workload_kit::declare::{distribution, rate, rung, rung_if, time, workload};
 use plumb_workload_kit::placement::{Placement, in_words, placement_or};
 
 use crate::counters::{self, TaskCounters};
 use crate::task_mode::TaskMode;
+
+/// Threads share an address space, which the kernel then need not switch; on one CPU no other CPU has to be woken.
+fn rungs() -> Vec<Rung> {
+    let threads = rung("threads", "scheduler.pipe", "time", &[("mode", "thread")]);
+    let same_cpu =
+        rung("both tasks on one CPU", "scheduler.pipe", "time", &[("placement", "same-cpu")]);
+    vec![
+        rung_if(&[("placement", "same-cpu"), ("mode", "process")], threads),
+        rung_if(&[("placement", "cross-cpu")], same_cpu.clone()),
+        rung_if(&[("placement", "siblings")], same_cpu.clone()),
+        rung_if(&[("placement", "spread")], same_cpu),
+    ]
+}
 
 /// The workload `scheduler.pipe`: its parameters and metrics, and how it starts.
 pub(crate) struct Pipe;
@@ -38,6 +51,7 @@ impl Workload for Pipe {
             metrics,
             version: 2,
             audit_class: Some(AuditClass::Scheduler),
+            rungs: rungs(),
             ..workload(
                 "scheduler.pipe",
                 "two tasks wake each other through pipes, one round trip at a time",

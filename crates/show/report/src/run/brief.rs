@@ -611,7 +611,7 @@ fn reason(note: &FlagNote) -> String {
 
 fn next(view: &View, closing: &NextSteps, terminal: &Terminal) -> String {
     let full = (
-        format!("plumb show {} --full", view.header.run),
+        format!("plumb show {} --full{}", view.header.run, closing.store_option),
         "every column, every flag with its evidence".to_owned(),
     );
     let next: Vec<(String, String)> = closing.next.iter().take(1).cloned().chain([full]).collect();

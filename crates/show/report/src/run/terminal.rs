@@ -29,6 +29,8 @@ pub struct NextSteps {
     pub stored: Option<String>,
     /// The next commands, each with its purpose.
     pub next: Vec<(String, String)>,
+    /// What commands need to find the run: ` --store FILE`, or nothing.
+    pub store_option: String,
 }
 
 /// The scorecard of a run.

@@ -19,6 +19,7 @@ fn closing() -> NextSteps {
             ("plumb show last --json".into(), "the same as a document".into()),
             ("plumb compare last~1 last".into(), "what changed since the run before".into()),
         ],
+        store_option: String::new(),
     }
 }
 
@@ -417,7 +418,7 @@ fn what_a_long_command_does_stands_below_it() {
         [(long, "estimated time to reach ±3 % at all points"), ("plumb show last", "the same")];
     let next = next.map(|(command, does)| (command.to_owned(), does.to_owned())).into();
     let finding = summarise(&testing::first_look());
-    let closing = NextSteps { stored: None, next };
+    let closing = NextSteps { stored: None, next, store_option: String::new() };
     let shown = scorecard(&View::new(&finding), &Terminal::plain(80), &closing);
     let end = format!(
         "{long}\n    estimated time to reach ±3 % at all points\nplumb show last  the same\n"

@@ -5,6 +5,7 @@ mod cooldown;
 mod cpu_latency;
 mod cpu_quota;
 mod cpuset;
+mod disk_queue;
 mod drop_caches;
 mod energy;
 mod env_size;
@@ -25,6 +26,7 @@ mod sysctl;
 mod thp;
 mod thp_defrag;
 mod timers;
+mod tracer;
 mod turbo;
 mod unset_env;
 
@@ -43,6 +45,7 @@ pub const KNOBS: &[&Knob] = &[
     &timers::KNOB,
     &stop_service::KNOB,
     &sysctl::KNOB,
+    &disk_queue::KNOB,
     &swap_reset::KNOB,
     &drop_caches::KNOB,
     &medium::KNOB,
@@ -59,6 +62,7 @@ pub const KNOBS: &[&Knob] = &[
     &unset_env::KNOB,
     &set_env::KNOB,
     &aslr::KNOB,
+    &tracer::KNOB,
 ];
 
 #[cfg(test)]

@@ -1,0 +1,34 @@
+//! A slow cipher of ssh.
+
+use plumb_model::Value;
+
+use crate::cause::{Cause, Remedy, Removal, Suspect, Suspicion};
+
+/// Another cipher than AES in GCM, which today's CPUs have instructions for.
+pub const CAUSE: Cause = Cause {
+    name: "cipher",
+    summary: "a cipher that this CPU computes slowly",
+    manual: include_str!("cipher.md"),
+    suspect,
+};
+
+const PARAMETER: &str = "cipher";
+const FAST: &str = "aes128-gcm@openssh.com";
+/// Those with which nobody has chosen a slow one.
+const USUAL: [&str; 3] = ["default", FAST, "aes256-gcm@openssh.com"];
+
+fn suspect(suspect: &Suspect<'_>) -> Option<Suspicion> {
+    if !suspect.point.workload.starts_with("ssh.") {
+        return None;
+    }
+    let cipher = suspect.setting(PARAMETER)?.to_string();
+    (!USUAL.contains(&cipher.as_str())).then(|| Suspicion {
+        evidence: format!("the point has {PARAMETER}={cipher}"),
+        is_common: false,
+        ways: vec![Removal::Parameters(vec![(PARAMETER, Value::Text(FAST.to_owned()))])],
+        remedy: Remedy {
+            text: "prefer AES in GCM in ssh_config and sshd_config".to_owned(),
+            command: format!("ssh -c {FAST}"),
+        },
+    })
+}
