@@ -35,7 +35,7 @@ const MOST_BEST: usize = 2;
 /// Other metrics of a point that have a line; of more there is a count.
 const MOST_OTHERS: usize = 4;
 /// Columns that flags take before names are cut for them.
-const FLAGS_ROOM: usize = 25;
+const FLAGS_ROOM: usize = 26;
 /// Columns that a point's name keeps, however long flags are.
 const SHORTEST_NAME: usize = 16;
 /// Columns that a name may take so that no two look the same.
@@ -240,7 +240,9 @@ fn after_share_of_baseline(row: &ResultRow, forms: Vec<String>) -> Vec<String> {
         | BaselineSource::Reference(_) => return forms,
     };
     let share = format!("{} of {baseline}", whole_percent(of.share.value));
-    forms.iter().map(|form| after_share(&share, form)).collect()
+    let with_share: Vec<String> = forms.iter().map(|form| after_share(&share, form)).collect();
+    // Without room for both, flags that change how the figure is read are worth more than the share.
+    with_share.into_iter().chain(forms).collect()
 }
 
 /// A share, then what the flags say: words after a semicolon, a count of more alone.
