@@ -26,16 +26,13 @@ impl CpuTime {
 
     /// From the first line of `/proc/stat`: `cpu user nice system idle iowait irq softirq steal ...` (proc(5)).
     fn of(stat: &str) -> Self {
-        let ticks: Vec<u64> = stat
-            .lines()
-            .next()
-            .unwrap_or_default()
-            .split_whitespace()
-            .skip(1)
-            .map(|field| field.parse().unwrap_or(0))
-            .collect();
-        let field = |index: usize| ticks.get(index).copied().unwrap_or(0);
-        Self { busy: field(0) + field(1) + field(2) + field(5) + field(6), stolen: field(7) }
+        let mut ticks = [0_u64; 8];
+        let fields = stat.lines().next().unwrap_or_default().split_whitespace().skip(1);
+        for (tick, field) in ticks.iter_mut().zip(fields) {
+            *tick = field.parse().unwrap_or(0);
+        }
+        let [user, nice, system, _idle, _waiting, interrupt, soft_interrupt, stolen] = ticks;
+        Self { busy: user + nice + system + interrupt + soft_interrupt, stolen }
     }
 
     /// The share of the time wanted since then that the hypervisor took, from 0 to 1.

@@ -157,6 +157,10 @@ pub struct VerdictGoal {
     /// agreement within it is the question.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub beyond: bool,
+    /// The most units of all other comparisons once a side is faster: what makes work faster is looked for, and found. None if each
+    /// comparison is worth the same.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pairs_after_faster: Option<usize>,
 }
 
 impl VerdictGoal {
@@ -179,6 +183,7 @@ impl VerdictGoal {
             other_files: Vec::new(),
             layout_effect: None,
             beyond: false,
+            pairs_after_faster: None,
         }
     }
 }

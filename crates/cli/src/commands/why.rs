@@ -108,7 +108,7 @@ fn why(args: &WhyArgs, store: Option<&Path>, ui: &Ui) -> Result<WhyFinding> {
         }
     }
     drop(setup);
-    let mut search = ChangeSearch::new(&args.search, subject, candidates, store, ui)?;
+    let mut search = ChangeSearch::new(&args.search, subject, candidates, store, ui)?.for_causes();
     search.run()?;
     // What was found so far is the answer, whether or not the parts can be measured.
     if let Err(error) = search.measure_parts(folder.as_deref()) {

@@ -677,7 +677,7 @@ fn tracers(options: &[&str]) -> Vec<String> {
     let plumb = place.plumb("");
     let mut strace = place.program("strace");
     strace.args(["-f", "-q", "-o", "/dev/null"]).arg(plumb.get_program());
-    strace.args(["exec", "-i", "-n", "2", "--max-invocations", "2", "-q", "--no-lock"]);
+    strace.args(["exec", "-i", "-n", "2", "-q", "--no-lock"]);
     ran(strace.args(options).arg("sh look.sh")).unwrap().exits(0);
     let document = last(&place);
     // The process in between ends as the workload did.

@@ -131,3 +131,18 @@ fn a_command_that_fails_as_it_is_and_several_points_are_errors() {
     place.run("explain cause.cpu-quota").unwrap().exits(0).shows(&["# cause.cpu-quota"]);
     place.run("explain cause.cpu-quotas").unwrap().exits(2).says(&["cause.cpu-quota"]);
 }
+
+#[test]
+fn without_a_cause_the_parts_of_the_work_are_measured() {
+    let _alone = SEARCH.lock().unwrap_or_else(PoisonError::into_inner);
+    // The parent has so many page tables that to copy them is most of the work.
+    let search = "why process.fork:resident=64MiB --budget 32s --no-lock -q --json";
+    let document = parsed(&place().run(search).unwrap());
+    assert_ne!(document["outcome"], "causes", "{document}");
+    let parts = document["parts"].as_array().unwrap();
+    let names: Vec<&str> = parts.iter().map(|part| part["name"].as_str().unwrap()).collect();
+    assert_eq!(names, ["vfork, which copies no page tables", "process.fork:resident=64MiB"]);
+    let share = |index: usize, figure: &str| parts[index][figure]["estimate"].as_f64().unwrap();
+    assert!(share(0, "of_whole") < 0.8, "{document}");
+    assert!((share(0, "of_whole") + share(1, "step") - 1.0).abs() < 1e-6, "{document}");
+}

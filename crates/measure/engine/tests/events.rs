@@ -727,6 +727,26 @@ fn where_agreement_is_the_question_a_difference_settles_only_beyond_the_margin()
 }
 
 #[test]
+fn once_a_side_is_faster_the_others_have_few_pairs_left() {
+    let ended = |pairs_after_faster| {
+        // The last side is 5 % slower, which is neither inside the margin nor beyond.
+        let mut fake = Fake::new(vec![
+            FakeBehaviour::Slower { share: 0.3 },
+            FakeBehaviour::Steady { noise: 0.01 },
+            FakeBehaviour::Slower { share: 0.365 },
+        ]);
+        let goal =
+            VerdictGoal { beyond: true, pairs_after_faster, ..VerdictGoal::new("time", 0.05, 40) };
+        fake.run(&plan(3, Goal::Verdict(goal))).unwrap();
+        let last = |point| fake.last_decision(point);
+        assert_eq!(last(1).compared.as_ref().unwrap().verdict, Some(Verdict::Faster));
+        (last(2).stop.unwrap(), last(2).compared.as_ref().unwrap().pairs)
+    };
+    assert_eq!(ended(None), (StopReason::MaxPairs, 40));
+    assert_eq!(ended(Some(27)), (StopReason::MaxPairs, 27));
+}
+
+#[test]
 fn both_sides_of_a_pair_draw_the_same_iterations() {
     let mut fake = Fake::new(vec![
         FakeBehaviour::Steady { noise: 0.01 },

@@ -177,7 +177,11 @@ mod tests {
     }
 
     fn knob(text: &str) -> Option<Removal> {
-        Some(Removal::Knobs(vec![text.to_owned()]))
+        all_knobs(&[text])
+    }
+
+    fn all_knobs(texts: &[&str]) -> Option<Removal> {
+        Some(Removal::Knobs(texts.iter().map(|text| (*text).to_owned()).collect()))
     }
 
     const ONLINE: (&str, &str) = ("sys/devices/system/cpu/online", "0-3\n");
@@ -305,23 +309,23 @@ mod tests {
             ("proc/sys/net/ipv4/tcp_window_scaling", "0\n"),
             ("proc/meminfo", "MemTotal:        1024000 kB\n"),
         ];
-        let way = |knobs: &[&str]| {
-            Some(Removal::Knobs(knobs.iter().map(|knob| (*knob).to_owned()).collect()))
-        };
         let dirty = ["sysctl.vm.dirty_bytes=209715200", "sysctl.vm.dirty_background_ratio=10"];
         assert_eq!(
             of(&low, ("storage.sequential", &[]), &[]),
-            (vec!["kernel-settings"], way(&dirty))
+            (vec!["kernel-settings"], all_knobs(&dirty))
         );
         let tcp: &[(&str, Value)] = &[("path", Value::Text("loopback".into()))];
         let window = ["sysctl.net.ipv4.tcp_window_scaling=1"];
-        assert_eq!(of(&low, ("network.rr", tcp), &[]), (vec!["kernel-settings"], way(&window)));
+        assert_eq!(
+            of(&low, ("network.rr", tcp), &[]),
+            (vec!["kernel-settings"], all_knobs(&window))
+        );
         let path: &[(&str, Value)] = &[("path", Value::Text("veth".into()))];
         assert!(of(&low, ("network.rr", path), &[]).0.is_empty(), "a namespace has defaults");
         assert!(of(&low, ("cpu.sieve", &[]), &[]).0.is_empty());
         assert_eq!(
             found(&low, &[], &[]),
-            (vec!["kernel-settings"], way(&[window[0], dirty[0], dirty[1]]))
+            (vec!["kernel-settings"], all_knobs(&[window[0], dirty[0], dirty[1]]))
         );
         let usual = [
             ("proc/sys/vm/dirty_ratio", "20\n"),
@@ -334,7 +338,7 @@ mod tests {
         let other = [("proc/sys/net/ipv4/tcp_congestion_control", "lp\n")];
         assert_eq!(
             found(&other, &[], &[]).1,
-            way(&["sysctl.net.ipv4.tcp_congestion_control=cubic"])
+            all_knobs(&["sysctl.net.ipv4.tcp_congestion_control=cubic"])
         );
     }
 
@@ -355,13 +359,10 @@ mod tests {
             ];
             of(&files, ("storage.random", &[]), &[])
         };
-        let way = |knobs: &[&str]| {
-            Some(Removal::Knobs(knobs.iter().map(|knob| (*knob).to_owned()).collect()))
-        };
         let scheduler = "disk-queue.vda.scheduler=none";
         // The device allows no larger requests, and the other disk is not used.
-        assert_eq!(on(&mounts, "4096\n"), (vec!["disk-queue"], way(&[scheduler])));
-        let both = way(&["disk-queue.vda.read_ahead_kb=128", scheduler]);
+        assert_eq!(on(&mounts, "4096\n"), (vec!["disk-queue"], all_knobs(&[scheduler])));
+        let both = all_knobs(&["disk-queue.vda.read_ahead_kb=128", scheduler]);
         assert_eq!(on(&mounts, "0\n").1, both);
         let hidden = mount("0:30", "/", "rw", "overlay", "overlay");
         assert_eq!(on(&hidden, "0\n").1, both);

@@ -47,6 +47,8 @@ pub struct UntilVerdict {
     looked: Vec<Option<usize>>,
     /// PairCounts of each point, excluded ones included, when its pairs were last chosen.
     chosen_at: Vec<usize>,
+    /// Whether a side was found to be faster.
+    found_faster: bool,
 }
 
 impl UntilVerdict {
@@ -65,6 +67,16 @@ impl UntilVerdict {
             square_of: Vec::new(),
             looked: vec![None; plan.points.len()],
             chosen_at: vec![0; plan.points.len()],
+            found_faster: false,
+        }
+    }
+
+    /// The most units of a comparison.
+    fn most_pairs(&self) -> usize {
+        let most = self.schedule.most_pairs().min(self.goal.max_pairs);
+        match self.goal.pairs_after_faster {
+            Some(pairs) if self.found_faster => most.min(pairs),
+            _ => most,
         }
     }
 
@@ -149,7 +161,7 @@ impl UntilVerdict {
     }
 
     fn is_due(&self, looked: usize, pairs: usize) -> bool {
-        let look = self.schedule.next_look(looked).map(|look| look.min(self.goal.max_pairs));
+        let look = self.schedule.next_look(looked).map(|look| look.min(self.most_pairs()));
         look.is_some_and(|look| pairs >= look)
     }
 
@@ -166,7 +178,7 @@ impl UntilVerdict {
 
     /// The units that a comparison may have, by its limits in units and in time.
     fn reach(&self, history: &History, pace: &Pace) -> usize {
-        let most = self.schedule.most_pairs().min(self.goal.max_pairs);
+        let most = self.most_pairs();
         // What was planned by units alone is hopeless by units alone.
         let limits =
             [self.goal.time_ns, self.budget_ns.filter(|_| self.schedule == LookSchedule::Long)];
@@ -181,7 +193,7 @@ impl UntilVerdict {
         let pairs = pace.pairs;
         if judged.settled() && !(self.goal.beyond && is_across(judged)) {
             Some(StopReason::Verdict)
-        } else if pairs >= self.schedule.most_pairs().min(self.goal.max_pairs) {
+        } else if pairs >= self.most_pairs() {
             Some(StopReason::MaxPairs)
         } else if pairs >= self.least(pace) && self.schedule.hopeless(judged, pairs, reach) {
             Some(StopReason::Hopeless)
@@ -254,7 +266,12 @@ impl Strategy for UntilVerdict {
         let later: Vec<usize> = history.open().filter(|&point| point > 0).collect();
         for point in later {
             match self.consider(history, point).or_else(|| self.slow(history, point)) {
-                Some(decision) if decision.stop.is_some() => close(history, &mut round, decision),
+                Some(decision) if decision.stop.is_some() => {
+                    self.found_faster |= decision.stop == Some(StopReason::Verdict)
+                        && decision.compared.as_ref().and_then(|compared| compared.verdict)
+                            == Some(Word::Faster);
+                    close(history, &mut round, decision);
+                }
                 Some(decision) => round.decisions.push(decision),
                 None => {}
             }
