@@ -56,7 +56,7 @@ pub fn wait_for_calm(deadline: Instant) {
         let share = share_under_load();
         if !is_restless(share) || Instant::now() + PAUSE > deadline {
             println!(
-                "waited {:.0} s for a calm machine; the hypervisor now takes {:.1} % of the CPU time",
+                "waited {:.0} s for steal time to fall; it is now {:.1} % of the CPU time",
                 begun.elapsed().as_secs_f64(),
                 100.0 * share
             );

@@ -91,7 +91,15 @@ fn limit(all: &[Statistics]) -> Option<(Option<i64>, ImportedSeries)> {
     });
     let summary = "operations per second at which the whole limit would be used";
     series.measured(("limit", "ops/s", Higher), summary, limits);
-    series.notes.push(format!("{} per second over {USED_SHARE}", operations.label));
+    series
+        .notes
+        .push(format!("operations (samples of {}) per second / {USED_SHARE}", operations.label));
+    if operations.label != OPERATIONS[0] {
+        series.notes.push(
+            "other operations at the same time are not counted; with any, the limit is higher"
+                .to_owned(),
+        );
+    }
     let started = operations.points.first().and_then(|first| i64::try_from(first.at).ok());
     Some((started, series))
 }

@@ -319,6 +319,12 @@ pub enum Sampling {
         /// Length of the batch, in nanoseconds.
         length_ns: u64,
     },
+    /// One batch that lasts about so long, or a single sample without warm-up if one sample takes longer: for searches, in which more
+    /// invocations tell more than longer ones.
+    Short {
+        /// Length of the batch, in nanoseconds.
+        length_ns: u64,
+    },
     /// One invocation that works without pause for so long, a sample a second.
     Stream {
         /// Length of the invocation, in nanoseconds.
@@ -355,11 +361,17 @@ impl Plan {
         }
     }
 
+    /// The indices of the points that a comparison is of: the first, and all others but those that only show a ceiling.
+    pub fn compared_points(&self) -> impl Iterator<Item = usize> {
+        let points = self.points.iter().enumerate();
+        points.filter(|(index, planned)| *index == 0 || !planned.is_ceiling).map(|(index, _)| index)
+    }
+
     /// How later points are compared with the first; None when they are not.
     #[must_use]
     pub fn comparison(&self) -> Option<ComparisonPlan<'_>> {
         let first = self.points.first()?.description.primary()?;
-        let with_first = self.points.len().saturating_sub(1);
+        let with_first = self.compared_points().count().saturating_sub(1);
         match &self.goal {
             Goal::Verdict(goal) => Some(ComparisonPlan {
                 metric: &goal.metric,

@@ -72,14 +72,14 @@ impl SearchArgs {
 
 /// The time of all runs together if the user states none, in nanoseconds.
 const DEFAULT_BUDGET_NS: u64 = 180_000_000_000;
+/// The share of it for fresh pairs.
+const SHARE_OF_FRESH_PAIRS: f64 = 0.4;
 /// The samples of an invocation last so long together, or are one that takes longer: for effects of 5 % or more, more pairs tell more
 /// than more samples.
 const INVOCATION_NS: u64 = 100_000_000;
 /// Once one change helps, others get so many pairs: one that helps about as much is found in them, and the time is not spent on
 /// showing that the rest has no effect.
 const PAIRS_AFTER_A_CAUSE: usize = 27;
-/// The share of it for fresh pairs.
-const SHARE_OF_FRESH_PAIRS: f64 = 0.4;
 /// Why something was not tried that could have been.
 const OUT_OF_TIME: &str = "out of time";
 /// In less time nothing is measured.
@@ -144,10 +144,22 @@ impl SearchCandidate {
 
     /// Whether it makes, or seems to make, the work faster.
     fn helps(&self) -> bool {
-        matches!(
-            self.finding.experiment,
-            CandidateExperiment::Measured { outcome: CandidateOutcome::Cause, .. }
-        )
+        self.has_outcome(CandidateOutcome::Cause)
+    }
+
+    fn is_undecided(&self) -> bool {
+        self.has_outcome(CandidateOutcome::Undecided)
+    }
+
+    fn is_not_confirmed(&self) -> bool {
+        self.has_outcome(CandidateOutcome::NotConfirmed)
+    }
+
+    fn has_outcome(&self, wanted: CandidateOutcome) -> bool {
+        match &self.finding.experiment {
+            CandidateExperiment::Measured { outcome, .. } => *outcome == wanted,
+            _ => false,
+        }
     }
 }
 
@@ -190,7 +202,7 @@ impl<'s> ChangeSearch<'s> {
     ) -> Result<Self> {
         let changed = candidates.iter_mut().filter_map(|candidate| candidate.changed.as_mut());
         for point in changed.map(|changed| &mut changed.point).chain([&mut subject]) {
-            point.sampling.get_or_insert(Sampling::Batch { length_ns: INVOCATION_NS });
+            point.sampling.get_or_insert(Sampling::Short { length_ns: INVOCATION_NS });
         }
         let budget_ns = match &args.execution.budget {
             Some(budget) => time_ns(budget)?,
@@ -215,7 +227,7 @@ impl<'s> ChangeSearch<'s> {
         })
     }
 
-    /// This search for what makes the work slow, which is mostly one change.
+    /// This search for what makes the work slow, which is usually a single change.
     pub fn for_causes(self) -> Self {
         Self { pairs_after_a_cause: Some(PAIRS_AFTER_A_CAUSE), ..self }
     }
@@ -329,7 +341,22 @@ impl<'s> ChangeSearch<'s> {
             let CandidateFinding { cause, evidence, .. } = &self.candidates[index].finding;
             self.ui.say(&format!("to try: {cause} ({evidence})"));
         }
-        let measured = self.compared(&tried, PairsPurpose::Trial)?;
+        self.compare_and_confirm(&tried)?;
+        // What seemed to help ended the trial of the others early. If it does not help after all, they are tried in full.
+        let cut_off = self.pairs_after_a_cause.take();
+        let is_misled = !self.indices(SearchCandidate::is_not_confirmed).is_empty()
+            && self.indices(SearchCandidate::helps).is_empty();
+        let open = self.indices(SearchCandidate::is_undecided);
+        if cut_off.is_some() && is_misled && !open.is_empty() && self.rest() >= SHORTEST {
+            self.compare_and_confirm(&open)?;
+        }
+        self.pairs_after_a_cause = cut_off;
+        Ok(())
+    }
+
+    /// Measures these changes next to the work as it is, and what seems to help again.
+    fn compare_and_confirm(&mut self, tried: &[usize]) -> Result<()> {
+        let measured = self.compared(tried, PairsPurpose::Trial)?;
         let results = &measured.finding.results;
         let as_it_is = results.iter().find(|result| result.primary && result.point.index == 0);
         // A later run is shorter.
@@ -386,7 +413,8 @@ impl<'s> ChangeSearch<'s> {
 
     /// Measures the work as it is and with each of these changes in turns. Several that seem to help are also made together.
     ///
-    /// Trial and confirmation have the usual level of 95 % each: a change without effect passes both in at most 1 of 400 searches.
+    /// Trial and confirmation have the usual level of 95 % each: a change without effect passes both in at most 1 of 400 cases. A search
+    /// has two stages.
     fn compared(&mut self, candidates: &[usize], purpose: PairsPurpose) -> Result<StoredRun> {
         let mut setup = self.setup()?;
         let changes: Vec<&ChangedPoint> = candidates
@@ -404,7 +432,10 @@ impl<'s> ChangeSearch<'s> {
         let goal = Goal::Verdict(VerdictGoal {
             confidence: Confidence::NinetyFive,
             beyond: true,
-            pairs_after_faster: self.pairs_after_a_cause,
+            pairs_after_faster: match purpose {
+                PairsPurpose::Trial => self.pairs_after_a_cause,
+                PairsPurpose::Confirmation => None,
+            },
             ..VerdictGoal::new(&metric.name, LEAST_EFFECT, VerdictGoal::MOST_PAIRS)
         });
         let share_of_rest = match purpose {

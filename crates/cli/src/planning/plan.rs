@@ -14,7 +14,7 @@ use crate::error::Result;
 use crate::planning::arguments::{ExecutionArgs, GoalArgs};
 use crate::planning::monitors::monitors;
 use crate::planning::other_machines::{companion_at, each_address, refuse_flood, with_far_end};
-use crate::planning::points::NamedPoints;
+use crate::planning::points::{NamedPoints, measures_clock};
 use crate::planning::prepare::Prepare;
 use crate::planning::several_suites;
 
@@ -208,14 +208,23 @@ fn with_energy_counters(mut monitors: Vec<String>, knobs: &[Preparation]) -> Vec
 /// # Errors
 /// When rules are none, or contradict each other.
 pub fn goal(args: &GoalArgs, named: &mut NamedPoints) -> Result<(StoppingRules, Option<u64>)> {
+    let (rules, budget_ns) = rules_and_budget(args, named)?;
+    if !rules.describe_machine {
+        need_less_precise_ceilings(&mut named.points, &rules);
+    }
+    Ok((rules, budget_ns))
+}
+
+/// The rules of all points that have none, and the time for the run, in nanoseconds.
+fn rules_and_budget(
+    args: &GoalArgs,
+    named: &mut NamedPoints,
+) -> Result<(StoppingRules, Option<u64>)> {
     let of_suite = named.run_wide().map(Suite::rules).unwrap_or_default();
     let stated = args.rules.applied_to(of_suite.applied_to(StoppingRules::default())?)?;
     let mut rules = checked(or_standard(stated))?;
     for own in named.points.iter_mut().filter_map(|point| point.rules.as_mut()) {
         *own = checked(or_standard(args.rules.applied_to(*own)?))?;
-    }
-    if !stated.are_none() {
-        need_less_precise_ceilings(&mut named.points, &rules);
     }
     let budget_ns = match &args.execution.budget {
         Some(budget) => Some(time_ns(budget)?),
@@ -235,9 +244,12 @@ pub fn goal(args: &GoalArgs, named: &mut NamedPoints) -> Result<(StoppingRules, 
     Ok((rules, None))
 }
 
-/// Points that are measured only for comparison are less precise, so that most of the time is left for the others.
+/// Points that are measured only for comparison are less precise, so that most of the time is left for the others. The clock is
+/// not: figures in cycles are as precise as it is.
 fn need_less_precise_ceilings(points: &mut [PlannedPoint], rules: &StoppingRules) {
-    for planned in points.iter_mut().filter(|planned| planned.is_ceiling) {
+    let ceilings =
+        points.iter_mut().filter(|planned| planned.is_ceiling && !measures_clock(planned));
+    for planned in ceilings {
         let own = planned.rules.unwrap_or(*rules);
         let precision = own.precision.map(|precision| precision * CEILING_PRECISION);
         planned.rules = Some(StoppingRules { precision, ..own });

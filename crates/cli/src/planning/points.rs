@@ -533,7 +533,7 @@ pub fn with_clock(
 }
 
 /// Whether a point measures the clock under the usual conditions.
-fn measures_clock(planned: &PlannedPoint) -> bool {
+pub fn measures_clock(planned: &PlannedPoint) -> bool {
     planned.point.workload == "cpu.frequency" && planned.point.conditions.is_empty()
 }
 

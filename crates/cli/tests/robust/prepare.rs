@@ -680,7 +680,6 @@ fn tracers(options: &[&str]) -> Vec<String> {
     strace.args(["exec", "-i", "-n", "2", "-q", "--no-lock"]);
     ran(strace.args(options).arg("sh look.sh")).unwrap().exits(0);
     let document = last(&place);
-    // The process in between ends as the workload did.
     assert_eq!(document["failed"].as_array().unwrap().len(), 0, "{document}");
     let seen = fs::read_to_string(place.cwd().join("traced")).unwrap();
     seen.lines().filter_map(|line| line.split_whitespace().nth(1)).map(str::to_owned).collect()

@@ -91,7 +91,7 @@ pub(crate) fn run_facts(record: &RunRecord) -> RunFacts {
         budget_ns: record.plan.budget_ns,
         stream_ns: record.plan.points.iter().find_map(|planned| match planned.sampling {
             Some(Sampling::Stream { length_ns }) => Some(length_ns),
-            Some(Sampling::Batch { .. }) | None => None,
+            Some(Sampling::Batch { .. } | Sampling::Short { .. }) | None => None,
         }),
         segments: record.segments.len(),
         loads: loads(record.plan.beside(None)),

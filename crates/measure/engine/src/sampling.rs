@@ -25,7 +25,7 @@ const LONG_SAMPLE_NS: u64 = 50_000_000;
 /// A sample as long as this contains its warm-up, of which [`DISCARD_NS`] is a twentieth, and is a whole invocation: more of them in one
 /// process would tell less than more processes.
 const WHOLE_SAMPLE_NS: u64 = 2_000_000_000;
-/// The same if invocations are to be shorter than one sample: of this one, [`DISCARD_NS`] is a fifth.
+/// The same in a search, whose invocations are short: of such a sample, [`DISCARD_NS`] is a fifth.
 const LONE_SAMPLE_NS: u64 = 500_000_000;
 /// Samples of a pilot invocation.
 const PILOT_SAMPLES: usize = 40;
@@ -70,7 +70,9 @@ pub fn target_ns(planned: &PlannedPoint, clock: Option<&ClockSource>) -> u64 {
     // In a sample shorter than the floor the clock's own step and cost would show in the result.
     let wanted = planned.sample_ns.unwrap_or(SAMPLE_NS).max(floor);
     match planned.sampling {
-        Some(Sampling::Batch { length_ns }) => wanted.max(length_ns / MOST_STATED),
+        Some(Sampling::Batch { length_ns } | Sampling::Short { length_ns }) => {
+            wanted.max(length_ns / MOST_STATED)
+        }
         Some(Sampling::Stream { .. }) | None => wanted,
     }
 }
@@ -125,11 +127,13 @@ pub fn process_counts(
 pub fn counts(planned: &PlannedPoint, known: &PointHistory, sample_ns: u64) -> SampleCounts {
     let sample_ns = sample_ns.max(1);
     let floor = count(DISCARD_NS.div_ceil(sample_ns).clamp(1, MOST_DISCARDED));
-    if let Some(Sampling::Batch { length_ns }) = planned.sampling {
-        // One sample is more than was asked for. To discard another one would double it.
-        if sample_ns >= length_ns.max(LONE_SAMPLE_NS) {
-            return SampleCounts { discard: 0, keep: 1 };
-        }
+    // One sample is more than was asked for. To discard another one would double it.
+    if let Some(Sampling::Short { length_ns }) = planned.sampling
+        && sample_ns >= length_ns.max(LONE_SAMPLE_NS)
+    {
+        return SampleCounts { discard: 0, keep: 1 };
+    }
+    if let Some(Sampling::Batch { length_ns } | Sampling::Short { length_ns }) = planned.sampling {
         let keep = count(length_ns.div_ceil(sample_ns)).clamp(1, MOST_KEPT);
         return SampleCounts { discard: settled_discard(known).unwrap_or(0).max(floor), keep };
     }

@@ -46,7 +46,7 @@ impl PluginPreparation {
         let (from, stdout) = pipe_with(PipeFlags::CLOEXEC)?;
         let stderr = OwnedFd::from(OpenOptions::new().write(true).open("/dev/null")?);
         let options = SpawnOptions::default();
-        let child = start(&self.argv, None, options, [stdin, stdout, stderr])?;
+        let child = start(&self.argv, None, options, [stdin, stdout, stderr])?.child;
         let timeout = Duration::from_secs(self.timeout_s);
         let lines = LineReader::new(from, MAX_LINE);
         let to = LineWriter::new(to).map_err(io::Error::other);

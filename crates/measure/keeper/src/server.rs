@@ -16,7 +16,7 @@ use crate::journal::journal::Journal;
 use crate::message::{FromKeeper, ToKeeper, receive, send};
 use crate::mount_namespaces::HeldMounts;
 use crate::signals::{child_signals, drain};
-use crate::spawn::start;
+use crate::spawn::{StartedProgram, start};
 use crate::spawn_options::SpawnOptions;
 
 /// Serves orders from `socket` until it ends, then cleans up. Settings below `root` are changed, with
@@ -149,8 +149,7 @@ impl KeeperServer {
             .map_err(|_| io::Error::other("a spawn needs three descriptors"));
         // The child is waited for by `wait_any`, never through its handle.
         match fds.and_then(|fds| start(argv, cwd, options, fds)) {
-            Ok(child) => {
-                let pid = child.id();
+            Ok(StartedProgram { pid, .. }) => {
                 self.children.insert(pid);
                 FromKeeper::Spawned { pid }
             }

@@ -17,7 +17,15 @@ use plumb_protocol::{PADDING, PADDING_LENGTH};
 
 use crate::signals::reset;
 use crate::spawn_options::SpawnOptions;
-use crate::untraced::leave_tracer;
+use crate::untraced::{UntracedPid, leave_tracer};
+
+/// A program that was started.
+pub struct StartedProgram {
+    /// What was started first: the program, unless it is to be untraced.
+    pub child: Child,
+    /// The process of the program.
+    pub pid: u32,
+}
 
 /// Starts a program that ends with this process.
 ///
@@ -28,7 +36,7 @@ pub fn start(
     cwd: Option<&str>,
     options: SpawnOptions,
     [stdin, stdout, stderr]: [OwnedFd; 3],
-) -> io::Result<Child> {
+) -> io::Result<StartedProgram> {
     let (program, arguments) =
         argv.split_first().ok_or_else(|| io::Error::other("an empty command"))?;
     let mut command = Command::new(program);
@@ -54,18 +62,20 @@ pub fn start(
     let groups: Vec<fs::File> =
         options.groups.iter().map(|group| entrance(group)).collect::<io::Result<_>>()?;
     let parent = rustix::process::getpid();
+    let untraced = if options.untraced { Some(UntracedPid::new()?) } else { None };
+    let pid_writer = untraced.as_ref().map(UntracedPid::writer).transpose()?;
     // SAFETY: the closure calls only async-signal-safe functions and touches no memory of the parent.
     unsafe {
         command.pre_exec(move || {
+            if let Some(pid_writer) = &pid_writer {
+                leave_tracer(pid_writer)?;
+            }
             set_parent_process_death_signal(Some(Signal::KILL))?;
             // If the keeper ended before that call, no signal comes any more.
             if rustix::process::getppid() != Some(parent) {
                 return Err(io::Error::other("the keeper has ended"));
             }
             reset();
-            if options.untraced {
-                leave_tracer()?;
-            }
             if let Some(mounts) = &mounts {
                 mounts.enter()?;
             }
@@ -77,7 +87,14 @@ pub fn start(
             options.take_on()
         });
     }
-    command.spawn()
+    let child = command.spawn()?;
+    // The closure has the other end of the pipe.
+    drop(command);
+    let pid = match untraced {
+        Some(untraced) => untraced.read()?,
+        None => child.id(),
+    };
+    Ok(StartedProgram { child, pid })
 }
 
 /// Mounts that another process sees.

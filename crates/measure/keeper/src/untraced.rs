@@ -1,53 +1,69 @@
 //! A process that a tracer of its parent does not trace.
 #![expect(unsafe_code, reason = "clone with flags has no safe form")]
 
-use std::io;
+use std::fs::File;
+use std::io::{self, Read};
+use std::os::fd::{AsRawFd, OwnedFd};
 
-use rustix::process::{Signal, getpid, getppid, set_parent_process_death_signal};
+use rustix::pipe::{PipeFlags, pipe_with};
 
-/// Returns in a new child, which no tracer is attached to: `strace -f` asks the kernel to attach it to every child, but not to one
-/// that is cloned with `CLONE_UNTRACED` (clone(2)). The calling process waits for the child, and then ends as it did.
+/// How the pid of an untraced process comes to its parent, which has started another one.
+pub struct UntracedPid {
+    reader: File,
+    writer: OwnedFd,
+}
+
+impl UntracedPid {
+    /// A pipe for it.
+    ///
+    /// # Errors
+    /// When there can be no more files.
+    pub fn new() -> io::Result<Self> {
+        let (reader, writer) = pipe_with(PipeFlags::CLOEXEC)?;
+        Ok(Self { reader: reader.into(), writer })
+    }
+
+    /// The end for [`leave_tracer`].
+    pub fn writer(&self) -> io::Result<OwnedFd> {
+        self.writer.try_clone()
+    }
+
+    /// The pid, once the process was started.
+    ///
+    /// # Errors
+    /// When it was not.
+    pub fn read(self) -> io::Result<u32> {
+        drop(self.writer);
+        let mut reader = self.reader;
+        let mut pid = [0; 4];
+        reader.read_exact(&mut pid)?;
+        Ok(u32::from_ne_bytes(pid))
+    }
+}
+
+/// Returns in a new process with the same parent, which no tracer is attached to: `strace -f` asks the kernel to attach it to
+/// every child, but not to one that is cloned with `CLONE_UNTRACED` (clone(2)). The calling process writes the new pid, and ends.
 ///
 /// It allocates nothing, so that it may stand between fork and exec, in a process with one thread.
 ///
 /// # Errors
 /// What the kernel says.
-pub fn leave_tracer() -> io::Result<()> {
-    let stand_in = getpid();
-    let flags = libc::CLONE_UNTRACED | libc::SIGCHLD;
+pub fn leave_tracer(pid_writer: &OwnedFd) -> io::Result<()> {
+    // With the parent of the caller, the new process is waited for, killed and watched like any other.
+    let flags = libc::CLONE_UNTRACED | libc::CLONE_PARENT | libc::SIGCHLD;
     // SAFETY: without CLONE_VM and a stack this is fork(2); nothing is passed but numbers.
-    let child = unsafe { libc::syscall(libc::SYS_clone, libc::c_long::from(flags), 0, 0, 0, 0) };
-    match i32::try_from(child) {
-        Ok(0) => {}
-        Ok(child) if child > 0 => stand_in_for(child),
-        _ => return Err(io::Error::last_os_error()),
-    }
-    // A child does not inherit it.
-    set_parent_process_death_signal(Some(Signal::KILL))?;
-    // If the process in between ended before that call, no signal comes any more.
-    match getppid() {
-        Some(parent) if parent == stand_in => Ok(()),
-        _ => Err(io::Error::other("the process in between has ended")),
-    }
-}
-
-/// Waits for this child, and ends with its status or by its signal.
-fn stand_in_for(child: i32) -> ! {
-    let mut status = 0;
-    // SAFETY: `status` lives for the call; the other calls take numbers. Open files would keep pipes open that the child closes.
-    unsafe {
-        libc::syscall(libc::SYS_close_range, 0, libc::c_uint::MAX, 0);
-        while libc::waitpid(child, &raw mut status, 0) != child {
-            if io::Error::last_os_error().kind() != io::ErrorKind::Interrupted {
-                libc::_exit(libc::EXIT_FAILURE);
+    let pid = unsafe { libc::syscall(libc::SYS_clone, libc::c_long::from(flags), 0, 0, 0, 0) };
+    match u32::try_from(pid) {
+        Ok(0) => Ok(rustix::process::setpgid(None, None)?),
+        Ok(pid) => {
+            let bytes = pid.to_ne_bytes();
+            // SAFETY: the bytes live for the call, and the file is open.
+            unsafe {
+                let written =
+                    libc::write(pid_writer.as_raw_fd(), bytes.as_ptr().cast(), bytes.len());
+                libc::_exit(i32::from(written < 0))
             }
         }
-        if libc::WIFSIGNALED(status) {
-            // The child left its core already.
-            let no_core = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
-            libc::setrlimit(libc::RLIMIT_CORE, &raw const no_core);
-            libc::kill(libc::getpid(), libc::WTERMSIG(status));
-        }
-        libc::_exit(libc::WEXITSTATUS(status))
+        Err(_) => Err(io::Error::last_os_error()),
     }
 }

@@ -88,7 +88,10 @@ impl PointComparison {
 pub(crate) fn against_first(record: &RunRecord) -> Vec<PointComparison> {
     let Some(plan) = record.plan.comparison() else { return Vec::new() };
     let has_first = has_ended_well(record, 0);
-    (1..record.plan.points.len())
+    record
+        .plan
+        .compared_points()
+        .skip(1)
         .filter(|point| has_first || has_ended_well(record, *point))
         .map(|point| compare(record, 0, point, &plan))
         .collect()
@@ -100,7 +103,7 @@ pub(crate) fn against_above(record: &RunRecord) -> Vec<PointComparison> {
     let Some(plan) = record.plan.comparison().filter(|plan| plan.looks.is_none()) else {
         return Vec::new();
     };
-    let points = 0..record.plan.points.len();
+    let points = record.plan.compared_points();
     let measured: Vec<usize> = points.filter(|point| is_measured(record, *point, &plan)).collect();
     let rows = measured.windows(2).filter(|rows| rows[0] > 0);
     rows.map(|rows| compare(record, rows[0], rows[1], &plan)).collect()

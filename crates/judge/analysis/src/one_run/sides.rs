@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use plumb_model::{Better, MARGIN, PlannedPoint, RunRecord, SampleIs};
+use plumb_model::{Better, MARGIN, RunRecord, SampleIs};
 use plumb_stats::precision::PER_LOOK_LEVEL;
 
 use crate::asked::Asked;
@@ -20,7 +20,8 @@ use crate::one_run::series_in_run::run_of_series;
 pub fn compare_sides(record: &RunRecord, finding: &RunFinding) -> ComparisonFinding {
     let plan = record.plan.comparison();
     let points = &record.plan.points;
-    let arms: Vec<String> = points.iter().map(PlannedPoint::name).collect();
+    let compared: Vec<usize> = record.plan.compared_points().collect();
+    let arms: Vec<String> = compared.iter().map(|&point| points[point].name()).collect();
     let result = finding.against_first.first().map(|first| {
         let metric = first.metric.clone();
         let declared = points.first().and_then(|point| point.description.compared(&metric));
@@ -30,7 +31,7 @@ pub fn compare_sides(record: &RunRecord, finding: &RunFinding) -> ComparisonFind
             primary: true,
             unit: declared.map_or_else(|| unit_of_any(&metric), |metric| metric.unit.clone()),
             better: declared.map_or(Better::Lower, |metric| metric.better),
-            arms: (0..points.len()).map(|point| side(record, point, &metric)).collect(),
+            arms: compared.iter().map(|&point| side(record, point, &metric)).collect(),
             against_first: finding
                 .against_first
                 .iter()

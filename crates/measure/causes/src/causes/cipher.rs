@@ -14,8 +14,10 @@ pub const CAUSE: Cause = Cause {
 
 const PARAMETER: &str = "cipher";
 const FAST: &str = "aes128-gcm@openssh.com";
-/// Those with which nobody has chosen a slow one.
-const USUAL: [&str; 3] = ["default", FAST, "aes256-gcm@openssh.com"];
+/// The client chooses: OpenSSH prefers ChaCha20-Poly1305.
+const DEFAULT: &str = "default";
+/// Those that are not slow.
+const USUAL: [&str; 2] = [FAST, "aes256-gcm@openssh.com"];
 
 fn suspect(suspect: &Suspect<'_>) -> Option<Suspicion> {
     if !suspect.point.workload.starts_with("ssh.") {
@@ -24,7 +26,7 @@ fn suspect(suspect: &Suspect<'_>) -> Option<Suspicion> {
     let cipher = suspect.setting(PARAMETER)?.to_string();
     (!USUAL.contains(&cipher.as_str())).then(|| Suspicion {
         evidence: format!("the point has {PARAMETER}={cipher}"),
-        is_common: false,
+        is_common: cipher == DEFAULT,
         ways: vec![Removal::Parameters(vec![(PARAMETER, Value::Text(FAST.to_owned()))])],
         remedy: Remedy {
             text: "prefer AES in GCM in ssh_config and sshd_config".to_owned(),

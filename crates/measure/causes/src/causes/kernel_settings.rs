@@ -44,6 +44,9 @@ struct DirtyLimit {
     default_percent: u64,
 }
 
+/// So many bytes are not few, on a machine of any size.
+const ENOUGH_BYTES: u64 = 1 << 30;
+
 const SETTINGS: [KernelSetting; 17] = [
     setting("vm.vfs_cache_pressure", Area::Files, Unusual::Above(500), "100"),
     setting("vm.laptop_mode", Area::Files, Unusual::Above(0), "0"),
@@ -94,11 +97,11 @@ const fn setting(
 }
 
 fn suspect(suspect: &Suspect<'_>) -> Option<Suspicion> {
-    let mut found = Vec::new();
+    let mut found: Vec<UnusualSetting> = Vec::new();
     for setting in SETTINGS.iter().filter(|setting| concerns(setting.area, suspect)) {
         let Some(now) = value(suspect, setting.name) else { continue };
         if is_unusual(&setting.unusual, &now) {
-            found.push((setting.name, now, setting.default.to_owned()));
+            found.push(UnusualSetting::new(setting.name, now, setting.default.to_owned()));
         }
     }
     if concerns(Area::Files, suspect) {
@@ -109,20 +112,36 @@ fn suspect(suspect: &Suspect<'_>) -> Option<Suspicion> {
     }
     let evidence: Vec<String> = found
         .iter()
-        .map(|(name, now, usual)| format!("{name} is {now} (usual: {usual})"))
+        .map(|setting| format!("{} is {} (usual: {})", setting.name, setting.now, setting.usual))
         .collect();
-    let knobs = found.iter().map(|(name, _, usual)| format!("sysctl.{name}={usual}")).collect();
-    let commands: Vec<String> =
-        found.iter().map(|(name, _, usual)| format!("sysctl -w {name}={usual}")).collect();
+    let knobs =
+        found.iter().map(|setting| format!("sysctl.{}={}", setting.name, setting.usual)).collect();
+    let commands: Vec<String> = found.into_iter().map(|setting| setting.command).collect();
     Some(Suspicion {
         evidence: evidence.join(", "),
         is_common: false,
         ways: vec![Removal::Knobs(knobs)],
         remedy: Remedy {
-            text: "set the kernel's default, and look in /etc/sysctl.conf and /etc/sysctl.d for who changed it".to_owned(),
+            text: "set the kernel's default, and find what sets it: a file in /etc/sysctl.d or /usr/lib/sysctl.d, or a tuned profile".to_owned(),
             command: commands.join("; "),
         },
     })
+}
+
+/// A setting that was found.
+struct UnusualSetting {
+    name: &'static str,
+    now: String,
+    usual: String,
+    /// What sets the default for good.
+    command: String,
+}
+
+impl UnusualSetting {
+    fn new(name: &'static str, now: String, usual: String) -> Self {
+        let command = format!("sysctl -w {name}={usual}");
+        Self { name, now, usual, command }
+    }
 }
 
 /// Whether settings of this area matter to what is measured.
@@ -150,21 +169,22 @@ fn is_unusual(unusual: &Unusual, now: &str) -> bool {
     }
 }
 
-/// The setting to change, its value and a usual one, if programs that write wait for the disk early.
-fn low_dirty_limit(
-    limit: &DirtyLimit,
-    suspect: &Suspect<'_>,
-) -> Option<(&'static str, String, String)> {
+/// The limit if programs that write wait for the disk early.
+fn low_dirty_limit(limit: &DirtyLimit, suspect: &Suspect<'_>) -> Option<UnusualSetting> {
     let now_bytes: u64 = value(suspect, limit.bytes)?.parse().ok()?;
     let kib = suspect.root.field("/proc/meminfo", "MemTotal")?;
     let memory = kib.split_whitespace().next()?.parse::<u64>().ok()?.saturating_mul(1024);
     if now_bytes > 0 {
         // To write the share would set the bytes to 0, and the old value could not be restored.
         let usual = memory / 100 * limit.default_percent;
-        let is_low = now_bytes < memory / 100 * limit.least_percent;
-        return is_low.then(|| (limit.bytes, now_bytes.to_string(), usual.to_string()));
+        let least = (memory / 100 * limit.least_percent).min(ENOUGH_BYTES);
+        return (now_bytes < least).then(|| UnusualSetting {
+            command: format!("sysctl -w {}={}", limit.ratio, limit.default_percent),
+            ..UnusualSetting::new(limit.bytes, now_bytes.to_string(), usual.to_string())
+        });
     }
     let percent: u64 = value(suspect, limit.ratio)?.parse().ok()?;
-    (percent < limit.least_percent)
-        .then(|| (limit.ratio, percent.to_string(), limit.default_percent.to_string()))
+    (percent < limit.least_percent).then(|| {
+        UnusualSetting::new(limit.ratio, percent.to_string(), limit.default_percent.to_string())
+    })
 }

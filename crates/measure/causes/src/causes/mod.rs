@@ -23,6 +23,7 @@ mod locale;
 mod loopback;
 mod loss;
 mod memory_limit;
+mod module_path;
 mod name_resolution;
 mod neighbour;
 mod nice;
@@ -65,6 +66,7 @@ pub const CAUSES: &[&Cause] = &[
     &loader::CAUSE,
     &allocator::CAUSE,
     &runtime::CAUSE,
+    &module_path::CAUSE,
     &crypto_settings::CAUSE,
     &search_path::CAUSE,
     &home_folder::CAUSE,
@@ -353,16 +355,16 @@ mod tests {
                 ("sys/block/vda/queue/read_ahead_kb", read_ahead),
                 ("sys/block/vda/queue/max_sectors_kb", "64\n"),
                 ("sys/block/vda/queue/max_hw_sectors_kb", "64\n"),
-                ("sys/block/vda/queue/scheduler", "none mq-deadline [bfq]\n"),
+                ("sys/block/vda/queue/nomerges", "2\n"),
                 ("sys/block/vdb/dev", "254:16\n"),
                 ("sys/block/vdb/queue/nomerges", "2\n"),
             ];
             of(&files, ("storage.random", &[]), &[])
         };
-        let scheduler = "disk-queue.vda.scheduler=none";
+        let merges = "disk-queue.vda.nomerges=0";
         // The device allows no larger requests, and the other disk is not used.
-        assert_eq!(on(&mounts, "4096\n"), (vec!["disk-queue"], all_knobs(&[scheduler])));
-        let both = all_knobs(&["disk-queue.vda.read_ahead_kb=128", scheduler]);
+        assert_eq!(on(&mounts, "4096\n"), (vec!["disk-queue"], all_knobs(&[merges])));
+        let both = all_knobs(&["disk-queue.vda.read_ahead_kb=128", merges]);
         assert_eq!(on(&mounts, "0\n").1, both);
         let hidden = mount("0:30", "/", "rw", "overlay", "overlay");
         assert_eq!(on(&hidden, "0\n").1, both);
@@ -377,7 +379,7 @@ mod tests {
             ];
             of(&[], ("ssh.copy", &settings), &[]).0
         };
-        assert!(copy("default", "no").is_empty());
+        assert_eq!(copy("default", "no"), ["cipher"], "OpenSSH prefers ChaCha20-Poly1305");
         assert!(copy("aes256-gcm@openssh.com", "no").is_empty());
         assert_eq!(copy("3des-cbc", "yes"), ["cipher", "compression"]);
     }

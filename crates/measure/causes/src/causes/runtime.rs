@@ -11,13 +11,11 @@ pub const CAUSE: Cause = Cause {
     suspect,
 };
 
-/// Checks and traces; folders that are searched first; files that are read at each start; numbers of threads.
-const VARIABLES: [&str; 28] = [
+/// Checks and traces, a file that is read at each start, limits of threads and memory.
+const VARIABLES: [&str; 22] = [
     "BASH_ENV",
-    "CLASSPATH",
     "DOTNET_TieredCompilation",
     "DOTNET_gcServer",
-    "ENV",
     "GODEBUG",
     "GOGC",
     "GOMAXPROCS",
@@ -25,19 +23,15 @@ const VARIABLES: [&str; 28] = [
     "JAVA_TOOL_OPTIONS",
     "MKL_NUM_THREADS",
     "NODE_OPTIONS",
-    "NODE_PATH",
     "OMP_NUM_THREADS",
     "OPENBLAS_NUM_THREADS",
-    "PERL5LIB",
     "PERL5OPT",
     "PYTHONDEVMODE",
     "PYTHONDONTWRITEBYTECODE",
     "PYTHONMALLOC",
-    "PYTHONPATH",
     "PYTHONPROFILEIMPORTTIME",
     "PYTHONTRACEMALLOC",
     "RAYON_NUM_THREADS",
-    "RUBYLIB",
     "RUBYOPT",
     "UV_THREADPOOL_SIZE",
     "_JAVA_OPTIONS",

@@ -19,12 +19,8 @@ const PEAK_BYTES_PER_NUMBER: u64 = 5;
 
 /// Arrays that keep their memory need neither the allocator nor new pages.
 fn without_allocation() -> Rung {
-    let reserved = declare::rung(
-        "arrays that keep their memory",
-        "cpu.sieve",
-        "rate",
-        &[("growth", "reserved")],
-    );
+    let reserved =
+        declare::rung("preallocated arrays", "cpu.sieve", "rate", &[("growth", "reserved")]);
     // Several threads have one thread as their ceiling.
     declare::rung_if(&[("growth", "push"), ("threads", "1")], reserved)
 }

@@ -37,12 +37,8 @@ const MOST_RECORDS: usize = 10_000;
 
 /// The same work if no write waits for the disk, in a store that plumb makes.
 fn without_waiting(durability: &str) -> Rung {
-    let alone = declare::rung(
-        "no write that waits for the disk",
-        "datastore.batch",
-        "time",
-        &[("durability", "none")],
-    );
+    let alone =
+        declare::rung("no sync to disk", "datastore.batch", "time", &[("durability", "none")]);
     declare::rung_if(&[("durability", durability), ("url", "")], alone)
 }
 

@@ -33,7 +33,8 @@ const VALUES: usize = 4;
 
 /// Compiled code without the start of a process, whose arrays keep their memory from one sieve to the next.
 fn sieve_alone() -> Rung {
-    let alone = rung("the sieve without a process", "cpu.sieve", "time", &[("limit", "$limit")]);
+    let alone =
+        rung("the sieve without process start-up", "cpu.sieve", "time", &[("limit", "$limit")]);
     rung_if(&[("language", "c")], alone)
 }
 
