@@ -23,6 +23,7 @@ mod ranks;
 mod ratchet;
 pub mod recording;
 mod runs;
+mod searches;
 mod sequences;
 pub mod series;
 mod sessions;

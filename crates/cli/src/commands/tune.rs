@@ -3,7 +3,9 @@
 mod advise;
 
 use clap::Args;
-use plumb_keeper::preparation::{KNOBS, Knob, Lasts, Unusable, check, parse, preset, resolve};
+use plumb_keeper::preparation::{
+    KNOBS, Knob, Lasts, Suffix, Unusable, check, parse, preset, resolve,
+};
 use plumb_keeper::{HeldChange, Settled};
 use plumb_machine::Root;
 use plumb_report::{advice_card, advice_json};
@@ -184,6 +186,8 @@ fn unsupported(knob: &Knob, root: &Root) -> Option<String> {
     let preparation = parse(knob.example).ok()?;
     match resolve(root, &preparation) {
         Ok(step) => check(root, &step).err().map(|unsupported| unsupported.why),
+        // This machine may lack what the example names, such as a disk, and have others.
+        Err(Unusable::Unsupported(_)) if knob.suffix == Suffix::Name => None,
         Err(Unusable::Unsupported(unsupported)) => Some(unsupported.why),
         // It takes other values here than the example's.
         Err(Unusable::Usage(_)) => None,

@@ -99,7 +99,7 @@ fn why(args: &WhyArgs, store: Option<&Path>, ui: &Ui) -> Result<WhyFinding> {
             candidates.push(candidate);
         }
     }
-    if candidates.iter().any(|candidate| candidate.finding.way.contains("cpu-quota")) {
+    if candidates.iter().any(sets_cpu_quota) {
         // Within one period of a quota, a process first runs at full speed, and then not at all.
         let changed = candidates.iter_mut().filter_map(|candidate| candidate.changed.as_mut());
         for point in changed.map(|changed| &mut changed.point).chain([&mut subject]) {
@@ -116,6 +116,11 @@ fn why(args: &WhyArgs, store: Option<&Path>, ui: &Ui) -> Result<WhyFinding> {
     }
     let since = since.map(|since| (since.run, since.result));
     Ok(WhyFinding { since, ..search.finding() })
+}
+
+/// Whether another CPU quota removes it.
+fn sets_cpu_quota(candidate: &SearchCandidate) -> bool {
+    candidate.finding.way.iter().any(|setting| setting.starts_with("cpu-quota"))
 }
 
 /// A stored run in which the work was faster.
@@ -193,10 +198,11 @@ impl FasterRun {
                     cause: fact.name.to_owned(),
                     summary: format!("the change of {} since that run", fact.name),
                     evidence: format!("was {}, is {}: {}", chosen(was), chosen(is), fact.why),
-                    way: way.as_ref().map_or_else(String::new, |way| way_text(&way.way)),
+                    way: way.as_ref().map_or_else(Vec::new, |way| settings(&way.way)),
                     remedy: "restore the former value".to_owned(),
                     command,
                     experiment: CandidateExperiment::NotTried(refused),
+                    after_causes: None,
                 },
                 stage: TrialStage::First,
                 changed: way,
@@ -254,7 +260,7 @@ fn suspected(
                 Err(why) => refused = why,
             }
         }
-        let way = changed.as_ref().map_or_else(String::new, |changed| way_text(&changed.way));
+        let way = changed.as_ref().map_or_else(Vec::new, |changed| settings(&changed.way));
         candidates.push(SearchCandidate {
             finding: CandidateFinding {
                 cause: cause.name.to_owned(),
@@ -264,6 +270,7 @@ fn suspected(
                 remedy: remedy.text,
                 command: remedy.command,
                 experiment: CandidateExperiment::NotTried(refused),
+                after_causes: None,
             },
             stage: match (is_common, cause.name) {
                 (true, plumb_causes::NAME_RESOLUTION) => TrialStage::LongWork(UNANSWERED_LOOKUP_S),
@@ -276,13 +283,12 @@ fn suspected(
     Ok(candidates)
 }
 
-fn way_text(way: &Removal) -> String {
+/// The settings that remove a cause, as people type them.
+fn settings(way: &Removal) -> Vec<String> {
     match way {
-        Removal::Knobs(texts) => texts.join(" "),
+        Removal::Knobs(texts) => texts.clone(),
         Removal::Parameters(values) => {
-            let settings: Vec<String> =
-                values.iter().map(|(name, value)| format!("{name}={value}")).collect();
-            settings.join(" ")
+            values.iter().map(|(name, value)| format!("{name}={value}")).collect()
         }
     }
 }

@@ -6,8 +6,8 @@ use std::time::{Duration, Instant};
 
 use clap::Args;
 use plumb_analysis::{
-    CandidateExperiment, CandidateFinding, CandidateOutcome, Estimate, Finding, LEAST_EFFECT,
-    Ladder, METHOD_VERSION, PointComparison, RunFinding, WhyFinding,
+    AfterCauses, CandidateExperiment, CandidateFinding, CandidateOutcome, Estimate, Finding,
+    LEAST_EFFECT, Ladder, METHOD_VERSION, PointComparison, RunFinding, WhyFinding,
 };
 use plumb_causes::Removal;
 use plumb_keeper::MeasuringLock;
@@ -80,6 +80,9 @@ const INVOCATION_NS: u64 = 100_000_000;
 /// Once one change helps, others get so many pairs: one that helps about as much is found in them, and the time is not spent on
 /// showing that the rest has no effect.
 const PAIRS_AFTER_A_CAUSE: usize = 27;
+/// Once causes are removed, a run that looks for others takes no longer than this, and begins only if so much time is left.
+const LONGEST_AFTER_CAUSES: Duration = Duration::from_secs(30);
+const SHORTEST_AFTER_CAUSES: Duration = Duration::from_secs(10);
 /// Why something was not tried that could have been.
 const OUT_OF_TIME: &str = "out of time";
 /// In less time nothing is measured.
@@ -156,11 +159,23 @@ impl SearchCandidate {
     }
 
     fn has_outcome(&self, wanted: CandidateOutcome) -> bool {
-        match &self.finding.experiment {
+        match self.finding.latest() {
             CandidateExperiment::Measured { outcome, .. } => *outcome == wanted,
             _ => false,
         }
     }
+
+    /// Whether it was measured and is no cause so far.
+    fn is_without_effect(&self) -> bool {
+        matches!(self.finding.latest(), CandidateExperiment::Measured { .. }) && !self.helps()
+    }
+}
+
+/// A run of pairs.
+struct PairedRun {
+    measured: StoredRun,
+    /// The candidates whose sides follow the first one, in this order.
+    tried: Vec<usize>,
 }
 
 /// A search among changes.
@@ -176,6 +191,8 @@ pub struct ChangeSearch<'s> {
     /// The work as it is.
     subject: PlannedPoint,
     candidates: Vec<SearchCandidate>,
+    /// The causes that are removed on all sides.
+    removed: Vec<usize>,
     /// The runs so far.
     runs: Vec<Id>,
     /// The result of the work as it is.
@@ -219,6 +236,7 @@ impl<'s> ChangeSearch<'s> {
             budget: Duration::from_nanos(budget_ns),
             subject,
             candidates,
+            removed: Vec::new(),
             runs: Vec::new(),
             result: None,
             together: None,
@@ -232,14 +250,39 @@ impl<'s> ChangeSearch<'s> {
         Self { pairs_after_a_cause: Some(PAIRS_AFTER_A_CAUSE), ..self }
     }
 
-    /// Tries all changes, stage by stage.
+    /// Tries all changes, stage by stage. If there are causes, the rest is tried again without them.
     ///
     /// # Errors
     /// When the work itself fails, or the user interrupts.
     pub fn run(&mut self) -> Result<()> {
         self.exclude_candidates_for_long_work()?;
         self.try_all(SearchCandidate::is_first)?;
-        self.try_all(|candidate| candidate.stage == TrialStage::Later)
+        self.try_all(|candidate| candidate.stage == TrialStage::Later)?;
+        while self.pairs_after_a_cause.is_some() && self.finds_hidden_causes()? {}
+        Ok(())
+    }
+
+    /// Tries again what is no cause so far, with all causes removed on both sides: a small buffer hides a slow link. Returns whether
+    /// there is one more cause now.
+    fn finds_hidden_causes(&mut self) -> Result<bool> {
+        self.removed = self.indices(SearchCandidate::helps);
+        let tried = self.indices(SearchCandidate::is_without_effect);
+        if self.removed.is_empty() || tried.is_empty() || self.rest() < SHORTEST_AFTER_CAUSES {
+            return Ok(false);
+        }
+        let removed: Vec<String> = self
+            .removed
+            .iter()
+            .map(|&index| self.candidates[index].finding.cause.clone())
+            .collect();
+        self.ui.say(&format!("looking for more causes without {}", removed.join(", ")));
+        for &index in &tried {
+            let experiment = CandidateExperiment::NotTried(OUT_OF_TIME.to_owned());
+            self.candidates[index].finding.after_causes =
+                Some(AfterCauses { removed: removed.clone(), experiment });
+        }
+        self.compare_and_confirm(&tried)?;
+        Ok(tried.iter().any(|&index| self.candidates[index].helps()))
     }
 
     /// Measures parts of the work next to the whole, if no change helps and the workload declares any. The link of the disk that
@@ -356,28 +399,30 @@ impl<'s> ChangeSearch<'s> {
 
     /// Measures these changes next to the work as it is, and what seems to help again.
     fn compare_and_confirm(&mut self, tried: &[usize]) -> Result<()> {
-        let measured = self.compared(tried, PairsPurpose::Trial)?;
+        let Some(PairedRun { measured, tried }) = self.compared(tried, PairsPurpose::Trial)? else {
+            return Ok(());
+        };
         let results = &measured.finding.results;
         let as_it_is = results.iter().find(|result| result.primary && result.point.index == 0);
         // A later run is shorter.
         self.result = self.result.take().or_else(|| as_it_is.map(Finding::shown));
         for (side, &index) in tried.iter().enumerate() {
-            let experiment = experiment(&measured.finding, side + 1);
-            self.candidates[index].finding.experiment = experiment;
+            *self.candidates[index].finding.latest_mut() = experiment(&measured.finding, side + 1);
         }
-        self.confirm()
+        self.confirm(&tried)
     }
 
-    /// Measures what seems to help again, on fresh pairs; several changes also together.
-    fn confirm(&mut self) -> Result<()> {
-        let likely = self.indices(SearchCandidate::helps);
+    /// Measures those of these changes that seem to help again, on fresh pairs; several changes also together.
+    fn confirm(&mut self, tried: &[usize]) -> Result<()> {
+        let likely: Vec<usize> =
+            tried.iter().copied().filter(|&index| self.candidates[index].helps()).collect();
         if likely.is_empty() {
             return Ok(());
         }
         if self.rest() < SHORTEST {
             for index in likely {
                 if let CandidateExperiment::Measured { outcome, .. } =
-                    &mut self.candidates[index].finding.experiment
+                    self.candidates[index].finding.latest_mut()
                 {
                     *outcome = CandidateOutcome::Undecided;
                 }
@@ -385,17 +430,21 @@ impl<'s> ChangeSearch<'s> {
             return Ok(());
         }
         self.ui.say("confirming on fresh pairs");
-        let measured = self.compared(&likely, PairsPurpose::Confirmation)?;
+        let Some(PairedRun { measured, .. }) =
+            self.compared(&likely, PairsPurpose::Confirmation)?
+        else {
+            return Ok(());
+        };
         for (side, &index) in likely.iter().enumerate() {
             let found = of_side(&measured.finding, side + 1);
-            self.candidates[index].finding.experiment = CandidateExperiment::Measured {
+            *self.candidates[index].finding.latest_mut() = CandidateExperiment::Measured {
                 ratio: found.and_then(|found| found.found.ratio.clone()),
                 outcome: found.map_or(CandidateOutcome::NotConfirmed, CandidateOutcome::after),
             };
         }
         // All were made together: if one of them does not help after all, that figure is of something else.
         let are_confirmed = likely.iter().all(|&index| self.candidates[index].helps());
-        if likely.len() > 1 && are_confirmed {
+        if likely.len() > 1 && are_confirmed && self.removed.is_empty() {
             let together = of_side(&measured.finding, likely.len() + 1);
             self.together = together.and_then(|found| found.found.ratio.clone());
         }
@@ -411,20 +460,33 @@ impl<'s> ChangeSearch<'s> {
         (0..self.candidates.len()).filter(|&index| of(&self.candidates[index])).collect()
     }
 
-    /// Measures the work as it is and with each of these changes in turns. Several that seem to help are also made together.
+    /// Measures the work with each of these changes and without them in turns, on all sides without the causes that are removed.
+    /// Several that seem to help are also made together. None if no change can be made together with these causes.
     ///
-    /// Trial and confirmation have the usual level of 95 % each: a change without effect passes both in at most 1 of 400 cases. A search
-    /// has two stages.
-    fn compared(&mut self, candidates: &[usize], purpose: PairsPurpose) -> Result<StoredRun> {
+    /// Trial and confirmation have the usual level of 95 % each: a change without effect passes both in at most 1 of 400 cases.
+    fn compared(&mut self, tried: &[usize], purpose: PairsPurpose) -> Result<Option<PairedRun>> {
         let mut setup = self.setup()?;
-        let changes: Vec<&ChangedPoint> = candidates
-            .iter()
-            .filter_map(|&index| self.candidates[index].changed.as_ref())
-            .collect();
-        let mut sides = vec![self.subject.clone()];
-        sides.extend(changes.iter().map(|change| change.point.clone()));
-        if purpose == PairsPurpose::Confirmation && changes.len() > 1 {
-            sides.extend(with_all(&mut setup, &self.subject, &changes)?);
+        let Some(first) = self.without(&mut setup, &[])? else { return Ok(None) };
+        let mut sides = vec![first];
+        let mut made = Vec::new();
+        for &index in tried {
+            match self.without(&mut setup, &[index])? {
+                Some(side) => {
+                    sides.push(side);
+                    made.push(index);
+                }
+                None => {
+                    let why = "it cannot be removed together with the causes".to_owned();
+                    *self.candidates[index].finding.latest_mut() =
+                        CandidateExperiment::NotTried(why);
+                }
+            }
+        }
+        if made.is_empty() {
+            return Ok(None);
+        }
+        if purpose == PairsPurpose::Confirmation && made.len() > 1 {
+            sides.extend(self.without(&mut setup, &made)?);
         }
         let Some(metric) = self.subject.description.primary() else {
             return Err(CommandError::usage("the workload has no metric to compare"));
@@ -442,8 +504,27 @@ impl<'s> ChangeSearch<'s> {
             PairsPurpose::Trial => 1.0 - SHARE_OF_FRESH_PAIRS,
             PairsPurpose::Confirmation => 1.0,
         };
-        let time = self.rest().mul_f64(share_of_rest);
-        self.measured(setup, sides, goal, time, Vec::new())
+        let mut time = self.rest().mul_f64(share_of_rest);
+        if !self.removed.is_empty() {
+            time = time.min(LONGEST_AFTER_CAUSES);
+        }
+        let measured = self.measured(setup, sides, goal, time, Vec::new())?;
+        Ok(Some(PairedRun { measured, tried: made }))
+    }
+
+    /// The work without the causes that are removed and without these; None if this is not possible at the same time.
+    fn without(&self, setup: &mut Setup, others: &[usize]) -> Result<Option<PlannedPoint>> {
+        let changes: Vec<&ChangedPoint> = self
+            .removed
+            .iter()
+            .chain(others)
+            .filter_map(|&index| self.candidates[index].changed.as_ref())
+            .collect();
+        match changes.as_slice() {
+            [] => Ok(Some(self.subject.clone())),
+            [change] => Ok(Some(change.point.clone())),
+            changes => with_all(setup, &self.subject, changes),
+        }
     }
 
     fn setup(&self) -> Result<Setup> {
@@ -625,6 +706,6 @@ fn with_all(
             None => preparations.push(preparation),
         }
     }
-    let title = Some("all changes together".to_owned());
-    Ok(Some(PlannedPoint { title, preparation: preparations, ..point }))
+    let titles: Vec<String> = changes.iter().map(|change| change.point.name()).collect();
+    Ok(Some(PlannedPoint { title: Some(titles.join(", ")), preparation: preparations, ..point }))
 }

@@ -9,7 +9,7 @@ use crate::common::TestEnvironment;
 use crate::{last, parsed, place};
 
 /// Time for each run.
-const BUDGET: Duration = Duration::from_millis(400);
+const BUDGET: Duration = Duration::from_millis(200);
 /// A run is over so long after its budget and one sample.
 const GRACE: Duration = Duration::from_secs(5);
 /// Runs at a time: they are not here for their figures.
@@ -24,14 +24,14 @@ const SMALL: &[(&str, &str)] = &[
 
 /// Runs that are not a workload with its defaults: commands, other goals, shapes, suites.
 const OTHER_RUNS: &[&str] = &[
-    "exec ls pwd --budget 400ms --no-lock -q",
-    "exec --spread 300ms ls --budget 400ms --no-lock -q",
-    "ab ls pwd --budget 400ms --no-lock -q",
-    "run network.tcp:direction=each --budget 400ms --no-lock -q",
+    "exec ls pwd --budget 200ms --no-lock -q",
+    "exec --spread 150ms ls --budget 200ms --no-lock -q",
+    "ab ls pwd --budget 200ms --no-lock -q",
+    "run network.tcp:direction=each --budget 200ms --no-lock -q",
     "run memory.copy --stream 3s --no-lock -q",
     "run cpu.sieve --for 1s --no-lock -q",
-    "run board --budget 400ms --no-lock -q",
-    "run bonnie --budget 400ms --no-lock -q -- -s 4:8k:64:2 -f -n 1 -b -d ../work",
+    "run board --budget 200ms --no-lock -q",
+    "run bonnie --budget 200ms --no-lock -q -- -s 4:8k:64:2 -f -n 1 -b -d ../work",
 ];
 
 /// The ids of the built-in workloads that can be started in this role.
@@ -94,7 +94,7 @@ fn every_workload_and_every_load_ends_with_the_budget() {
         .map(|(point, load)| {
             let point = small(point);
             let load = small(load);
-            format!("run {point} --with {load} --dir ../work --budget 400ms --no-lock -q")
+            format!("run {point} --with {load} --dir ../work --budget 200ms --no-lock -q")
         })
         .collect();
     let others = OTHER_RUNS.iter().map(|run| (*run).to_owned());
@@ -109,7 +109,7 @@ fn every_workload_and_every_load_ends_with_the_budget() {
         threads.into_iter().flat_map(|thread| thread.join().unwrap()).collect::<Vec<_>>()
     });
     // Some 800 processes, and a calibration that takes seconds. On a machine that is full, processes end late: alone.
-    wrong.extend(wrong_end("run scheduler.messaging:groups=20 --budget 400ms --no-lock -q"));
+    wrong.extend(wrong_end("run scheduler.messaging:groups=20 --budget 200ms --no-lock -q"));
     assert!(wrong.is_empty(), "{wrong:#?}");
 }
 
@@ -120,8 +120,8 @@ fn rates_that_nobody_can_reach_end_with_the_budget_and_are_measured() {
     {
         let place = place();
         let began = Instant::now();
-        place.run(&format!("run {point} --budget 2s --no-lock -q")).unwrap();
-        assert!(began.elapsed() < Duration::from_secs(7), "{point}: {:?}", began.elapsed());
+        place.run(&format!("run {point} --budget 1s --no-lock -q")).unwrap();
+        assert!(began.elapsed() < Duration::from_secs(6), "{point}: {:?}", began.elapsed());
         let document = last(&place);
         if document["unsupported"].as_array().is_some_and(|unsupported| !unsupported.is_empty()) {
             let why = document["unsupported"][0]["why"].to_string();

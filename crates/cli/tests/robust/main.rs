@@ -34,6 +34,7 @@ mod libraries;
 mod loads;
 mod loopback;
 mod loops;
+mod machine_tree;
 mod media;
 mod menus;
 mod monitors;

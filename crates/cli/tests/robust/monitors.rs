@@ -120,7 +120,7 @@ fn what_was_disturbed_is_replaced_where_asked() {
     let place = place();
     let burn = "while :; do :; done";
     let neighbours: Vec<_> = (0..3).map(|_| BusyShell::new(burn, &place.cwd())).collect();
-    let options = "--on-interference retry --budget 20s";
+    let options = "--on-interference retry --budget 8s";
     place.run(&format!("{SIEVE} {options}")).unwrap();
     drop(neighbours);
     let document = last(&place);

@@ -16,6 +16,7 @@ use crate::common::knobs::{
 };
 use crate::common::processes::{children, signal, wait_for};
 use crate::common::{ProgramOutput, TestEnvironment, ran};
+use crate::machine_tree::MachineTree;
 use crate::{PATIENCE, last, parsed, place, results};
 
 /// Kills in the ordinary tests; `cargo xtask soak` makes many more.
@@ -35,56 +36,20 @@ fn kill_9_of_plumb_keeper_or_both_brings_the_exact_old_values_back() {
     assert!(2 * soon.count() > restored.len(), "{restored:?}");
 }
 
-/// A machine of files below a place, and plumb on it.
-struct Tree<'p> {
-    place: &'p TestEnvironment,
-    root: PathBuf,
-}
-
-impl<'p> Tree<'p> {
-    fn new(place: &'p TestEnvironment) -> Self {
-        let tree = Self { place, root: place.root().join("machine") };
-        tree.put("proc/sys/kernel/random/boot_id", "5ea1ed\n");
-        tree.put("proc/sys/vm/swappiness", "60\n");
-        tree.put("sys/kernel/mm/transparent_hugepage/enabled", "always [madvise] never\n");
-        tree
-    }
-
-    fn put(&self, path: &str, text: &str) {
-        let path = self.root.join(path);
-        fs::create_dir_all(path.parent().unwrap()).unwrap();
-        fs::write(path, text).unwrap();
-    }
-
-    fn text(&self, path: &str) -> String {
-        fs::read_to_string(self.root.join(path)).unwrap()
-    }
-
-    fn plumb(&self, arguments: &str) -> std::process::Command {
-        let mut command = self.place.marked(arguments);
-        command.env("PLUMB_ROOT", &self.root);
-        command
-    }
-
-    fn run(&self, arguments: &str) -> ProgramOutput {
-        ran(&mut self.plumb(arguments)).unwrap()
-    }
-
-    /// A run that has set swappiness to 10 and waits to be told to end.
-    fn holding(&self) -> std::process::Child {
-        let mut plumb = self.plumb("exec -n 1 --no-lock -q --set sysctl.vm.swappiness=10");
-        plumb.args(["--shell", crate::WAIT]).stdout(Stdio::null()).stderr(Stdio::null());
-        let plumb = plumb.spawn().unwrap();
-        let set = || (self.text("proc/sys/vm/swappiness") == "10").then_some(());
-        wait_for(PATIENCE, set).unwrap();
-        plumb
-    }
+/// A run that has set swappiness to 10 and waits to be told to end.
+fn holding(tree: &MachineTree<'_>) -> std::process::Child {
+    let mut plumb = tree.plumb("exec -n 1 --no-lock -q --set sysctl.vm.swappiness=10");
+    plumb.args(["--shell", crate::WAIT]).stdout(Stdio::null()).stderr(Stdio::null());
+    let plumb = plumb.spawn().unwrap();
+    let set = || (tree.text("proc/sys/vm/swappiness") == "10").then_some(());
+    wait_for(PATIENCE, set).unwrap();
+    plumb
 }
 
 #[test]
 fn what_was_prepared_is_told_with_the_run() {
     let place = place();
-    let tree = Tree::new(&place);
+    let tree = MachineTree::new(&place);
     let set = "--set thp=always --set sysctl.vm.swappiness=10@round --set cooldown=1ms";
     let run = format!("run cpu.sieve --min-invocations 2 --no-lock -q {set}");
     tree.run(&run).exits(0).shows(&["prepared", "thp madvise → always", "swappiness 60 → 10"]);
@@ -117,7 +82,7 @@ fn a_run_without_knobs_says_nothing_of_preparing() {
 #[test]
 fn what_is_named_and_cannot_be_had_ends_before_anything_is_measured() {
     let place = place();
-    let tree = Tree::new(&place);
+    let tree = MachineTree::new(&place);
     let refused = |set: &str, code: i32, words: &[&str]| {
         let run = format!("run cpu.sieve --min-invocations 1 --no-lock -q --set {set}");
         tree.run(&run).exits(code).says(words);
@@ -135,7 +100,7 @@ fn what_is_named_and_cannot_be_had_ends_before_anything_is_measured() {
 #[test]
 fn a_preset_skips_what_this_machine_lacks_and_says_so() {
     let place = place();
-    let tree = Tree::new(&place);
+    let tree = MachineTree::new(&place);
     let run = "run cpu.sieve --min-invocations 1 --no-lock -q --prepare lab --set cooldown=1ms";
     tree.run(run).exits(0);
     let words = tree.run("show --in-words").exits(0).stdout;
@@ -149,8 +114,8 @@ fn a_preset_skips_what_this_machine_lacks_and_says_so() {
 #[test]
 fn another_plumb_is_refused_a_knob_that_one_holds() {
     let place = place();
-    let tree = Tree::new(&place);
-    let mut first = tree.holding();
+    let tree = MachineTree::new(&place);
+    let mut first = holding(&tree);
     let same = "exec -n 1 --no-lock -q --set sysctl.vm.swappiness=20 true";
     let holder = format!("(pid {})", first.id());
     tree.run(same).exits(3).says(&["is changed by another plumb", &holder, "--no-lock"]);
@@ -167,8 +132,8 @@ fn another_plumb_is_refused_a_knob_that_one_holds() {
 #[test]
 fn what_somebody_else_changes_meanwhile_stays() {
     let place = place();
-    let tree = Tree::new(&place);
-    let mut first = tree.holding();
+    let tree = MachineTree::new(&place);
+    let mut first = holding(&tree);
     tree.put("proc/sys/vm/swappiness", "33\n");
     place.write("go", "").unwrap();
     first.wait().unwrap();
@@ -178,8 +143,8 @@ fn what_somebody_else_changes_meanwhile_stays() {
 #[test]
 fn values_of_another_boot_are_not_restored() {
     let place = place();
-    let tree = Tree::new(&place);
-    let mut first = tree.holding();
+    let tree = MachineTree::new(&place);
+    let mut first = holding(&tree);
     let keeper = children(first.id(), "keeper")[0];
     kill_both(&mut first, keeper).unwrap();
     tree.put("proc/sys/kernel/random/boot_id", "another\n");
@@ -228,7 +193,7 @@ fn killed_while_a_plugin_holds(
     kill: impl Fn(&mut std::process::Child, u32),
 ) -> (String, ProgramOutput) {
     let place = place();
-    let tree = Tree::new(&place);
+    let tree = MachineTree::new(&place);
     let folder = place.cwd().join("tunes");
     fs::create_dir(&folder).unwrap();
     fs::write(folder.join("plumb-plugin.toml"), "exec = 'program'\n").unwrap();
@@ -285,7 +250,7 @@ fn kill_9_of_both_has_whoever_comes_next_ask_a_plugin_to_undo() {
 #[test]
 fn tune_shows_every_knob_with_what_presets_would_make_of_it() {
     let place = place();
-    let tree = Tree::new(&place);
+    let tree = MachineTree::new(&place);
     tree.put("sys/devices/system/cpu/cpu0/cpufreq/scaling_governor", "powersave\n");
     let tune = tree.run("tune").exits(0);
     tune.shows(&["governor", "powersave", "performance", "turbo", "unsupported", "drop-caches"]);
@@ -395,7 +360,7 @@ fn the_environment_is_longer_by_chance_and_the_same_again_with_the_seed() {
 #[test]
 fn values_of_a_knob_are_compared_by_mean_and_spread() {
     let place = place();
-    let tree = Tree::new(&place);
+    let tree = MachineTree::new(&place);
     let swappiness = tree.root.join("proc/sys/vm/swappiness");
     let command = format!("sleep 0.0$(cat {})", swappiness.display());
     let set = "--set sysctl.vm.swappiness=10 --set sysctl.vm.swappiness=40 --set thp=never";
@@ -432,7 +397,7 @@ fn values_of_a_knob_are_compared_by_mean_and_spread() {
 #[test]
 fn a_suite_prepares_and_the_user_wins() {
     let place = place();
-    let tree = Tree::new(&place);
+    let tree = MachineTree::new(&place);
     let point = "[[point]]\nworkload = 'cpu.sieve'";
     let text =
         format!("name = 'x'\nprepare = 'none'\nset = ['thp=never', 'cooldown=1ms@round']\n{point}");
@@ -455,7 +420,7 @@ fn a_suite_prepares_and_the_user_wins() {
 
 /// A service manager on a tree: each unit that is a file runs.
 struct Units<'p> {
-    tree: Tree<'p>,
+    tree: MachineTree<'p>,
     bin: PathBuf,
 }
 
@@ -471,7 +436,7 @@ esac
 "#;
 
     fn new(place: &'p TestEnvironment, units: &[&str]) -> Self {
-        let tree = Tree::new(place);
+        let tree = MachineTree::new(place);
         let bin = place.root().join("bin");
         fs::create_dir_all(bin.join("units")).unwrap();
         let systemctl = bin.join("systemctl");
@@ -572,7 +537,7 @@ struct EnergyCounters {
 
 impl EnergyCounters {
     /// Each package uses so many watts, the platform three times as much.
-    fn counting(tree: &Tree<'_>, watts: u64) -> Self {
+    fn counting(tree: &MachineTree<'_>, watts: u64) -> Self {
         let zones = [
             ("intel-rapl:0", "package-0", watts),
             ("intel-rapl:1", "package-1", watts),
@@ -609,7 +574,7 @@ impl Drop for EnergyCounters {
     }
 }
 
-impl Tree<'_> {
+impl MachineTree<'_> {
     /// An energy counter that stands still.
     fn put_zone(&self, folder: &str, name: &str) {
         let path = format!("sys/class/powercap/{folder}");
@@ -622,7 +587,7 @@ impl Tree<'_> {
 #[test]
 fn energy_is_that_of_the_packages_with_and_without_the_idle_power() {
     let place = place();
-    let tree = Tree::new(&place);
+    let tree = MachineTree::new(&place);
     let counters = EnergyCounters::counting(&tree, 10);
     let ran = tree.run("exec -n 7 --set energy=500ms --no-lock --json -- sleep 0.1");
     drop(counters);
@@ -641,7 +606,7 @@ fn energy_is_that_of_the_packages_with_and_without_the_idle_power() {
 #[test]
 fn without_energy_counters_that_move_energy_is_unsupported() {
     let place = place();
-    let tree = Tree::new(&place);
+    let tree = MachineTree::new(&place);
     tree.run("run cpu.sieve --energy --no-lock")
         .exits(3)
         .says(&["--energy is unsupported: this machine has no energy counters (no RAPL)"]);

@@ -104,4 +104,6 @@ pub use plumb_stats::sessions::SessionNoise;
 pub use plumb_stats::side_effects::RuleOfOneSide;
 pub use plumb_stats::standing_out::{CannotTell, FEWEST_SERIES, Stood};
 pub use run_reader::{CountersOf, RecordOf, RunReader};
-pub use why::{CandidateExperiment, CandidateFinding, CandidateOutcome, LEAST_EFFECT, WhyFinding};
+pub use why::{
+    AfterCauses, CandidateExperiment, CandidateFinding, CandidateOutcome, LEAST_EFFECT, WhyFinding,
+};

@@ -49,14 +49,38 @@ pub struct CandidateFinding {
     pub summary: String,
     /// What was seen.
     pub evidence: String,
-    /// How it was removed: `nice=0`; empty if it was not.
-    pub way: String,
+    /// The settings that removed it, such as `nice=0`; empty if it was not removed.
+    pub way: Vec<String>,
     /// What the user can do about it.
     pub remedy: String,
     /// The same as a command; may be empty.
     pub command: String,
     /// What came of removing it.
     pub experiment: CandidateExperiment,
+    /// What came of removing it once other causes were removed, which may have hidden it; None if this was not tried.
+    pub after_causes: Option<AfterCauses>,
+}
+
+/// An experiment without causes that were found before.
+#[derive(Debug, Clone, PartialEq)]
+pub struct AfterCauses {
+    /// The names of these causes.
+    pub removed: Vec<String>,
+    /// What came of removing one more.
+    pub experiment: CandidateExperiment,
+}
+
+impl CandidateFinding {
+    /// What came of the last experiment.
+    #[must_use]
+    pub fn latest(&self) -> &CandidateExperiment {
+        self.after_causes.as_ref().map_or(&self.experiment, |after| &after.experiment)
+    }
+
+    /// The same, to be changed.
+    pub fn latest_mut(&mut self) -> &mut CandidateExperiment {
+        self.after_causes.as_mut().map_or(&mut self.experiment, |after| &mut after.experiment)
+    }
 }
 
 /// What came of removing a suspected cause.
@@ -90,6 +114,17 @@ pub enum CandidateOutcome {
     NoEffect,
     /// The time was too short to know.
     Undecided,
+}
+
+impl CandidateExperiment {
+    /// Cost without the cause over the cost with it; None if it is no cause.
+    #[must_use]
+    pub fn effect_of_cause(&self) -> Option<&Estimate> {
+        match self {
+            Self::Measured { ratio, outcome: CandidateOutcome::Cause } => ratio.as_ref(),
+            _ => None,
+        }
+    }
 }
 
 impl CandidateOutcome {
@@ -138,15 +173,24 @@ impl WhyFinding {
         let mut causes: Vec<(&CandidateFinding, &Estimate)> = self
             .candidates
             .iter()
-            .filter_map(|candidate| match &candidate.experiment {
-                CandidateExperiment::Measured {
-                    ratio: Some(ratio),
-                    outcome: CandidateOutcome::Cause,
-                } => Some((candidate, ratio)),
-                _ => None,
-            })
+            .filter_map(|candidate| Some((candidate, candidate.experiment.effect_of_cause()?)))
             .collect();
         causes.sort_by(|(_, one), (_, other)| one.value.total_cmp(&other.value));
+        causes
+    }
+
+    /// The candidates that are causes only once others are removed, in the order in which they were found.
+    #[must_use]
+    pub fn hidden_causes(&self) -> Vec<(&CandidateFinding, &AfterCauses, &Estimate)> {
+        let mut causes: Vec<(&CandidateFinding, &AfterCauses, &Estimate)> = self
+            .candidates
+            .iter()
+            .filter_map(|candidate| {
+                let after = candidate.after_causes.as_ref()?;
+                Some((candidate, after, after.experiment.effect_of_cause()?))
+            })
+            .collect();
+        causes.sort_by_key(|(_, after, _)| after.removed.len());
         causes
     }
 

@@ -210,10 +210,11 @@ mod tests {
             cause: "thp=always".into(),
             summary: "transparent huge pages".into(),
             evidence: "madvise".into(),
-            way: "thp=always".into(),
+            way: vec!["thp=always".into()],
             remedy: "echo madvise > /sys/thp".into(),
             command: "echo always > /sys/thp".into(),
             experiment: CandidateExperiment::Measured { ratio: Some(ratio), outcome },
+            after_causes: None,
         };
         WhyFinding {
             method: 1,

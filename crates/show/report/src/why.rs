@@ -1,7 +1,8 @@
 //! Why something is slow: text and document.
 
 use plumb_analysis::{
-    CandidateExperiment, CandidateFinding, CandidateOutcome, LEAST_EFFECT, Ladder, WhyFinding,
+    AfterCauses, CandidateExperiment, CandidateFinding, CandidateOutcome, LEAST_EFFECT, Ladder,
+    WhyFinding,
 };
 use plumb_model::short_id;
 use plumb_text::{Style, Table, TableColumn, Terminal, TextLine};
@@ -82,10 +83,28 @@ pub struct CandidatePart {
     pub why: Option<String>,
     /// Cost without it over the cost with it.
     pub ratio: Option<EstimatePart>,
+    /// The same once the causes were removed, which may have hidden it; null if this was not tried.
+    pub after_causes: Option<AfterCausesPart>,
     /// What can be done about it.
     pub remedy: String,
     /// The same as a command; may be empty.
     pub command: String,
+}
+
+/// What came of removing a suspected cause once others were removed.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct AfterCausesPart {
+    /// The causes that were removed before.
+    pub removed: Vec<String>,
+    /// As that of the candidate.
+    #[cfg_attr(test, schemars(extend("enum" =
+        ["cause", "not-confirmed", "no-effect", "undecided", "failed", "not-tried"])))]
+    pub outcome: &'static str,
+    /// Why it was not tried, or why the work failed without it.
+    pub why: Option<String>,
+    /// Cost without all of them over the cost without the causes that were removed before.
+    pub ratio: Option<EstimatePart>,
 }
 
 /// Why something is slow, as the text of a document.
@@ -126,22 +145,37 @@ fn outcome(finding: &WhyFinding) -> &'static str {
 }
 
 fn candidate_part(candidate: &CandidateFinding) -> CandidatePart {
-    let (outcome, why, ratio) = match &candidate.experiment {
+    let (outcome, why, ratio) = experiment_parts(&candidate.experiment);
+    CandidatePart {
+        cause: candidate.cause.clone(),
+        evidence: candidate.evidence.clone(),
+        way: candidate.way.join(" "),
+        outcome,
+        why,
+        ratio,
+        after_causes: candidate.after_causes.as_ref().map(after_causes_part),
+        remedy: candidate.remedy.clone(),
+        command: candidate.command.clone(),
+    }
+}
+
+fn after_causes_part(after: &AfterCauses) -> AfterCausesPart {
+    let (outcome, why, ratio) = experiment_parts(&after.experiment);
+    AfterCausesPart { removed: after.removed.clone(), outcome, why, ratio }
+}
+
+/// The outcome of an experiment, why there is no figure, and the figure.
+fn experiment_parts(
+    experiment: &CandidateExperiment,
+) -> (&'static str, Option<String>, Option<EstimatePart>) {
+    match experiment {
         CandidateExperiment::NotNeeded => ("not-needed", None, None),
         CandidateExperiment::Excluded(why) => ("excluded", Some(why.clone()), None),
         CandidateExperiment::NotTried(why) => ("not-tried", Some(why.clone()), None),
         CandidateExperiment::Failed(why) => ("failed", Some(why.clone()), None),
-        CandidateExperiment::Measured { ratio, outcome } => (outcome.word(), None, ratio.as_ref()),
-    };
-    CandidatePart {
-        cause: candidate.cause.clone(),
-        evidence: candidate.evidence.clone(),
-        way: candidate.way.clone(),
-        outcome,
-        why,
-        ratio: ratio.map(estimate),
-        remedy: candidate.remedy.clone(),
-        command: candidate.command.clone(),
+        CandidateExperiment::Measured { ratio, outcome } => {
+            (outcome.word(), None, ratio.as_ref().map(estimate))
+        }
     }
 }
 
@@ -170,7 +204,9 @@ pub fn why_card(finding: &WhyFinding, terminal: &Terminal, store_option: &str) -
         out.push('\n');
         out.push_str(&terminal.table(&table_of_parts(ladder, &finding.unit)));
     }
-    for (candidate, _) in finding.causes() {
+    let causes = finding.causes().into_iter().map(|(candidate, _)| candidate);
+    let hidden = finding.hidden_causes().into_iter().map(|(candidate, _, _)| candidate);
+    for candidate in causes.chain(hidden) {
         let command = match candidate.command.as_str() {
             "" => String::new(),
             command => format!(": {command}"),
@@ -191,6 +227,19 @@ pub fn why_card(finding: &WhyFinding, terminal: &Terminal, store_option: &str) -
 
 /// The answer, a sentence a line.
 fn answer(finding: &WhyFinding) -> Vec<String> {
+    let hidden = finding.hidden_causes().into_iter().map(|(cause, after, ratio)| {
+        format!(
+            "Once {} is removed, another cause appears: {}. Without it as well, the work takes {}× as long.",
+            after.removed.join(", "),
+            cause.summary,
+            in_brackets(ratio, "")
+        )
+    });
+    answer_at_first(finding).into_iter().chain(hidden).collect()
+}
+
+/// The same from removing one candidate at a time.
+fn answer_at_first(finding: &WhyFinding) -> Vec<String> {
     let causes = finding.causes();
     match causes.as_slice() {
         [] => {
@@ -249,25 +298,50 @@ fn without_cause(finding: &WhyFinding, has_step: bool) -> Vec<String> {
 }
 
 fn table(finding: &WhyFinding) -> Table {
-    let mut table = Table::new(vec![
+    let mut columns = vec![
         TableColumn::left("suspected"),
         TableColumn::left("seen"),
         TableColumn::left("removed by"),
         TableColumn::right("× cost without"),
         TableColumn::left("outcome"),
-    ]);
+    ];
+    let has_second_try =
+        finding.candidates.iter().any(|candidate| candidate.after_causes.is_some());
+    if has_second_try {
+        columns.push(TableColumn::left("with the causes removed"));
+    }
+    let mut table = Table::new(columns);
     for candidate in &finding.candidates {
         let (ratio, outcome) = experiment_text(&candidate.experiment);
-        let way = if candidate.way.is_empty() { "–" } else { &candidate.way };
-        table.row(vec![
+        let way = short_way(&candidate.way);
+        let mut cells = vec![
             TextLine::new(Style::Plain, &candidate.cause),
             TextLine::new(Style::Muted, &candidate.evidence),
-            TextLine::new(Style::Plain, way),
+            TextLine::new(Style::Plain, &way),
             TextLine::new(Style::Estimate, &ratio),
             TextLine::new(Style::Plain, &outcome),
-        ]);
+        ];
+        if has_second_try {
+            let text = candidate.after_causes.as_ref().map_or_else(String::new, |after| {
+                let (ratio, outcome) = experiment_text(&after.experiment);
+                format!("{ratio} {outcome}")
+            });
+            cells.push(TextLine::new(Style::Plain, &text));
+        }
+        table.row(cells);
     }
     table
+}
+
+/// How a candidate was removed, with at most two of its settings.
+fn short_way(way: &[String]) -> String {
+    match way {
+        [] => "–".to_owned(),
+        [first, second, rest @ ..] if rest.len() > 1 => {
+            format!("{first} {second} and {} more", rest.len())
+        }
+        _ => way.join(" "),
+    }
 }
 
 /// The cost with the change over the cost without it, and what came of the experiment.
@@ -318,7 +392,8 @@ fn words(outcome: CandidateOutcome) -> &'static str {
 #[cfg(test)]
 mod tests {
     use plumb_analysis::{
-        CandidateExperiment, CandidateFinding, CandidateOutcome, Ends, Estimate, WhyFinding,
+        AfterCauses, CandidateExperiment, CandidateFinding, CandidateOutcome, Ends, Estimate,
+        WhyFinding,
     };
     use plumb_text::Terminal;
 
@@ -333,10 +408,11 @@ mod tests {
             cause: cause.into(),
             summary: format!("its {cause}"),
             evidence: "something was seen".into(),
-            way: "nice=0".into(),
+            way: vec!["nice=0".into()],
             remedy: "start it otherwise".into(),
             command: "renice -n 0 -p PID".into(),
             experiment,
+            after_causes: None,
         }
     }
 
@@ -391,6 +467,29 @@ mod tests {
             answer(&untried),
             ["Undecided: none of the 1 suspected causes could be tested."]
         );
+    }
+
+    #[test]
+    fn a_cause_that_another_one_hides_is_named_after_it() {
+        let cause = CandidateExperiment::Measured {
+            ratio: Some(ratio(0.5)),
+            outcome: CandidateOutcome::Cause,
+        };
+        let hidden = CandidateFinding {
+            after_causes: Some(AfterCauses { removed: vec!["quota".into()], experiment: cause }),
+            ..measured("nice", 1.0, CandidateOutcome::NoEffect)
+        };
+        let found = finding(vec![measured("quota", 0.2, CandidateOutcome::Cause), hidden]);
+        assert_eq!(
+            answer(&found)[1],
+            "Once quota is removed, another cause appears: its nice. Without it as well, the work takes 0.50 [0.45, 0.55]× as long."
+        );
+        let card = why_card(&found, &Terminal::plain(160), "");
+        assert!(card.contains("with the causes removed"), "{card}");
+        assert!(card.contains("0.50 [0.45, 0.55] cause"), "{card}");
+        let document: serde_json::Value = serde_json::from_str(&why_json(&found).unwrap()).unwrap();
+        let after = &document["candidates"][1]["after_causes"];
+        assert_eq!((&after["outcome"], &after["removed"][0]), (&"cause".into(), &"quota".into()));
     }
 
     #[test]

@@ -87,10 +87,11 @@ fn candidate(
         cause: text.to_owned(),
         summary: text.to_owned(),
         evidence: commands.now,
-        way: text.to_owned(),
+        way: vec![text.to_owned()],
         remedy: commands.undo,
         command: commands.set,
         experiment: CandidateExperiment::NotTried(why),
+        after_causes: None,
     };
     Ok(Some(SearchCandidate { finding, stage: TrialStage::First, changed }))
 }

@@ -14,13 +14,14 @@ use crate::one_run::ranking::{RankedVariant, VariantRanking, is_of_implementatio
 const SEED: u64 = 1;
 
 /// A ranking for each workload of which all points differ in one such parameter alone. A suite names its points for other
-/// reasons, and a comparison has verdicts. Implementations of the same work are ranked in every run.
+/// reasons, a comparison has verdicts, and nobody asked for ceilings. Implementations of the same work are ranked in every run.
 pub(crate) fn rankings(results: &[Finding], record: &RunRecord) -> Vec<VariantRanking> {
     if record.plan.suite.is_some() || record.plan.comparison().is_some() {
         return Vec::new();
     }
     let mut workloads: BTreeMap<(usize, &str), Vec<&Finding>> = BTreeMap::new();
-    for found in results.iter().filter(|found| found.primary && !found.point.titled) {
+    let is_asked_for = |found: &&Finding| !found.point.titled && !found.point.is_ceiling;
+    for found in results.iter().filter(|found| found.primary).filter(is_asked_for) {
         let workload = found.point.workload.as_str();
         if !is_of_implementations(workload) {
             workloads.entry((found.target, workload)).or_default().push(found);

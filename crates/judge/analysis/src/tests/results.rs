@@ -1,6 +1,6 @@
 //! Estimates of points, and what failed.
 
-use plumb_model::{FlagKind, Goal, Outcome, SampleIs, StoppingRules};
+use plumb_model::{FlagKind, Goal, Outcome, ParameterType, SampleIs, StoppingRules};
 use plumb_stats::precision::{PER_LOOK_LEVEL, clustered_quantile};
 
 use super::{only, why};
@@ -360,4 +360,31 @@ fn a_link_is_a_ceiling_unless_the_result_is_faster() {
     assert_eq!(quarter.source, BaselineSource::Limit { name: name.clone() });
     // What comes from a cache.
     assert_eq!(of_link(0.5e9), Err(NoBaseline::NotBelow(name)));
+}
+
+#[test]
+fn only_points_that_were_asked_for_are_ranked() {
+    let method = |value: &'static str, rate: f64| Spec {
+        parameters: match value {
+            "libc" => &[("method", ParameterType::Choice, "libc", "libc")],
+            "nt" => &[("method", ParameterType::Choice, "libc", "nt")],
+            _ => &[("method", ParameterType::Choice, "libc", "loop")],
+        },
+        value: rate,
+        ..COPY
+    };
+    let one_and_its_ceiling = Builder::new(None)
+        .measured(&method("libc", 1e10))
+        .measured(&method("loop", 2e10))
+        .last_point(|point| point.is_ceiling = true);
+    assert!(summarise(&one_and_its_ceiling.build()).rankings.is_empty());
+    let two_and_a_ceiling = Builder::new(None)
+        .measured(&method("libc", 1e10))
+        .measured(&method("nt", 2e10))
+        .measured(&method("loop", 3e10))
+        .last_point(|point| point.is_ceiling = true);
+    let rankings = summarise(&two_and_a_ceiling.build()).rankings;
+    let ranked: Vec<&str> =
+        rankings[0].variants.iter().map(|variant| variant.value.as_str()).collect();
+    assert_eq!(ranked, ["nt", "libc"]);
 }

@@ -12,7 +12,7 @@ pub const CAUSE: Cause = Cause {
 };
 
 /// Of glibc's mallopt(3) and of jemalloc.
-const VARIABLES: [&str; 9] = [
+pub(super) const VARIABLES: [&str; 9] = [
     "GLIBC_TUNABLES",
     "MALLOC_ARENA_MAX",
     "MALLOC_CHECK_",

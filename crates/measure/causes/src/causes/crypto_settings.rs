@@ -12,7 +12,7 @@ pub const CAUSE: Cause = Cause {
 };
 
 /// The variables of openssl-env(7) that change what OpenSSL computes with.
-const VARIABLES: [&str; 9] = [
+pub(super) const VARIABLES: [&str; 9] = [
     "OPENSSL_CONF",
     "OPENSSL_ENGINES",
     "OPENSSL_MODULES",

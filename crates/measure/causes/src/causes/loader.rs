@@ -11,7 +11,7 @@ pub const CAUSE: Cause = Cause {
 };
 
 /// Those that load, trace or bind more, of ld.so(8).
-const VARIABLES: [&str; 7] = [
+pub(super) const VARIABLES: [&str; 7] = [
     "LD_AUDIT",
     "LD_BIND_NOW",
     "LD_DEBUG",

@@ -11,11 +11,13 @@ mod crypto_settings;
 mod delay;
 mod disk_queue;
 mod durability;
+mod encryption;
 mod environment_size;
 mod filesystem;
 mod governor;
 mod home_folder;
 mod huge_pages;
+mod idle_states;
 mod io_limit;
 mod kernel_settings;
 mod loader;
@@ -27,12 +29,15 @@ mod module_path;
 mod name_resolution;
 mod neighbour;
 mod nice;
+mod other_variables;
+mod proxy;
 mod runtime;
 mod scheduling_class;
 mod search_path;
 mod socket_buffer;
 mod temporary_files;
 mod tracer;
+mod tunnel;
 mod turbo;
 
 use crate::cause::Cause;
@@ -49,6 +54,7 @@ pub const CAUSES: &[&Cause] = &[
     &affinity::CAUSE,
     &governor::CAUSE,
     &turbo::CAUSE,
+    &idle_states::CAUSE,
     &huge_pages::CAUSE,
     &memory_limit::CAUSE,
     &io_limit::CAUSE,
@@ -62,12 +68,15 @@ pub const CAUSES: &[&Cause] = &[
     &socket_buffer::CAUSE,
     &cipher::CAUSE,
     &compression::CAUSE,
+    &encryption::CAUSE,
+    &tunnel::CAUSE,
     &loopback::CAUSE,
     &loader::CAUSE,
     &allocator::CAUSE,
     &runtime::CAUSE,
     &module_path::CAUSE,
     &crypto_settings::CAUSE,
+    &proxy::CAUSE,
     &search_path::CAUSE,
     &home_folder::CAUSE,
     &temporary_files::CAUSE,
@@ -75,6 +84,7 @@ pub const CAUSES: &[&Cause] = &[
     &locale::CAUSE,
     &environment_size::CAUSE,
     &tracer::CAUSE,
+    &other_variables::CAUSE,
 ];
 
 /// The cause of this name.
@@ -434,6 +444,61 @@ mod tests {
     }
 
     #[test]
+    fn variables_that_no_other_cause_is_about_are_tried_last() {
+        let command: (&str, &[(&str, Value)]) = ("process.command", &[]);
+        let usual = [("TERM", "xterm"), ("LC_TIME", "C"), ("LC_CTYPE", "C"), ("SHLVL", "1")];
+        assert!(of(&[], command, &usual).0.is_empty());
+        let of_another_cause = [("PERL5OPT", "-w")];
+        assert_eq!(of(&[], command, &of_another_cause).0, ["runtime"]);
+        let traced = suspicions(&[], command, &[("GIT_TRACE", "1"), ("RUST_LOG", "trace")]);
+        let (name, Suspicion { evidence, is_common, ways, .. }) = &traced[0];
+        assert!(*is_common && *name == "other-variables" && evidence.contains("GIT_TRACE, RUST"));
+        assert_eq!(
+            ways.first().cloned(),
+            all_knobs(&["unset-env.GIT_TRACE", "unset-env.RUST_LOG"])
+        );
+        assert!(of(&[], ("cpu.sieve", &[]), &[("GIT_TRACE", "1")]).0.is_empty());
+        let (names, way) = of(&[], command, &[("https_proxy", "http://192.0.2.1:3128")]);
+        assert_eq!((names, way), (vec!["proxy"], knob("unset-env.https_proxy")));
+    }
+
+    #[test]
+    fn idle_states_with_a_long_wake_up_are_suspicious() {
+        let states = |disabled: &str| {
+            let folder = "sys/devices/system/cpu/cpu0/cpuidle";
+            let file = |state: u32, name: &str| format!("{folder}/state{state}/{name}");
+            let files = [
+                (file(0, "latency"), "0\n"),
+                (file(0, "disable"), "0\n"),
+                (file(1, "latency"), "133\n"),
+                (file(1, "disable"), disabled),
+                (file(1, "name"), "C6\n"),
+            ];
+            let files = files.each_ref().map(|(path, text)| (path.as_str(), *text));
+            suspicions(&files, ("network.rr", &[]), &[])
+        };
+        let found = states("0\n");
+        assert_eq!((found[0].0, found[0].1.is_common), ("idle-states", true));
+        assert_eq!(found[0].1.evidence, "the idle state C6 takes 133 µs to leave");
+        assert_eq!(found[0].1.ways.first().cloned(), knob("cpu-latency=10"));
+        assert!(states("1\n").is_empty());
+    }
+
+    #[test]
+    fn layers_that_a_point_asks_for_are_suspicious() {
+        for (workload, parameter, layer, cause) in [
+            ("block.copy", "encryption", "gocryptfs", "encryption"),
+            ("network.rr", "tunnel", "ssh", "tunnel"),
+        ] {
+            let with =
+                |value: &str| of(&[], (workload, &[(parameter, Value::Text(value.into()))]), &[]);
+            assert!(with("none").0.is_empty());
+            let way = Removal::Parameters(vec![(parameter, Value::Text("none".into()))]);
+            assert_eq!(with(layer), (vec![cause], Some(way)));
+        }
+    }
+
+    #[test]
     fn limits_on_disks_and_memory_are_suspicious() {
         let group = ("proc/self/cgroup", "0::/a\n");
         let disk = [group, ("sys/fs/cgroup/a/io.max", "254:0 rbps=1000000 wbps=max\n")];
@@ -525,7 +590,10 @@ mod tests {
         assert_eq!(of(&[], command, &sorted_plainly).0, ["locale"]);
         let large = "x".repeat(100_000);
         let (names, way) = of(&[], command, &[("MANIFEST", &large), ("SMALL", "1")]);
-        assert_eq!((names, way), (vec!["environment-size"], knob("unset-env.MANIFEST")));
+        assert_eq!(
+            (names, way),
+            (vec!["environment-size", "other-variables"], knob("unset-env.MANIFEST"))
+        );
         // plumb's own loops start no programs.
         assert!(of(&[], ("cpu.sieve", &[]), &[("MANIFEST", &large)]).0.is_empty());
     }

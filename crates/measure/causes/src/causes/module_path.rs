@@ -11,7 +11,7 @@ pub const CAUSE: Cause = Cause {
     suspect,
 };
 
-const VARIABLES: [&str; 7] =
+pub(super) const VARIABLES: [&str; 7] =
     ["CLASSPATH", "GEM_PATH", "LUA_PATH", "NODE_PATH", "PERL5LIB", "PYTHONPATH", "RUBYLIB"];
 
 fn suspect(suspect: &Suspect<'_>) -> Option<Suspicion> {

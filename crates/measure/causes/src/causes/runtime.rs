@@ -12,7 +12,7 @@ pub const CAUSE: Cause = Cause {
 };
 
 /// Checks and traces, a file that is read at each start, limits of threads and memory.
-const VARIABLES: [&str; 22] = [
+pub(super) const VARIABLES: [&str; 22] = [
     "BASH_ENV",
     "DOTNET_TieredCompilation",
     "DOTNET_gcServer",

@@ -74,12 +74,23 @@ pub enum PathKind {
     Veth,
     /// A host that passes packets on.
     Routed,
+    /// The loopback device of a new namespace: without the queueing, firewall rules and MTU of the machine's.
+    Isolated,
 }
 
 impl PathKind {
     /// The words of the parameter `path`, the default first.
-    const WORDS: [(&'static str, Self); 3] =
-        [("loopback", Self::Loopback), ("veth", Self::Veth), ("routed", Self::Routed)];
+    const WORDS: [(&'static str, Self); 4] = [
+        ("loopback", Self::Loopback),
+        ("veth", Self::Veth),
+        ("routed", Self::Routed),
+        ("isolated", Self::Isolated),
+    ];
+
+    /// Whether the ends are two network namespaces with devices in between.
+    fn has_devices(self) -> bool {
+        matches!(self, Self::Veth | Self::Routed)
+    }
 
     /// The requested settings. A workload without the parameter is on loopback.
     fn read(start: &Start) -> Self {
@@ -121,8 +132,8 @@ pub fn parameters() -> Vec<Parameter> {
         choice(
             "path",
             &PathKind::WORDS.map(|(word, _)| word),
-            "path between the ends: the loopback device, a pair of devices, or a router between two \
-             namespaces",
+            "path between the ends: the loopback device, a pair of devices, a router between two \
+             namespaces, or the loopback device of a new namespace",
         ),
         rate_or("up", "bytes", unlimited, "bandwidth from client to server, such as 100Mbit/s"),
         rate_or("down", "bytes", unlimited, "bandwidth from server to client"),
@@ -169,7 +180,7 @@ impl PathSettings {
 
     fn checked(self) -> Result<Self, StartError> {
         let is_shaped = self.has_relay() || self.up.is_some() || self.down.is_some();
-        if self.kind == PathKind::Loopback && is_shaped {
+        if !self.kind.has_devices() && is_shaped {
             let why =
                 "bandwidth, delay and loss can't be set on the loopback device; try path=veth";
             return Err(StartError::Failed(why.to_owned()));
@@ -206,7 +217,10 @@ pub fn prepare(start: &Start) -> Result<(Ready, Box<dyn Held>), StartError> {
     }
     // A missing program is reported before the first namespace is made.
     devices::check()?;
-    let standing = RunningPath::new(&settings, start.seed)?;
+    let standing = match settings.kind {
+        PathKind::Isolated => RunningPath::isolated()?,
+        _ => RunningPath::new(&settings, start.seed)?,
+    };
     let ready = Ready { endpoints: standing.words(), ..Ready::default() };
     Ok((ready, Box::new(standing)))
 }
@@ -297,7 +311,7 @@ pub fn notes(start: &Start) -> Result<Vec<String>, StartError> {
 #[must_use]
 pub fn device(start: &Start, end: End) -> &'static str {
     match (PathKind::read(start), end) {
-        (PathKind::Loopback, _) => "lo",
+        (PathKind::Loopback | PathKind::Isolated, _) => "lo",
         (PathKind::Veth | PathKind::Routed, End::Near) => "near",
         (PathKind::Veth | PathKind::Routed, End::Far) => "far",
     }
@@ -369,7 +383,7 @@ pub fn limits(start: &Start, before: Option<[FrameCounts; 2]>) -> Result<Vec<Fla
 impl PathSettings {
     fn address(&self, end: End) -> Ipv4Addr {
         match (end, self.kind) {
-            (_, PathKind::Loopback) => Ipv4Addr::LOCALHOST,
+            (_, PathKind::Loopback | PathKind::Isolated) => Ipv4Addr::LOCALHOST,
             (End::Near, _) => NEAR_ADDRESS,
             (End::Far, PathKind::Veth) => FAR_ADDRESS,
             (End::Far, PathKind::Routed) => BEYOND_ADDRESS,
@@ -377,6 +391,9 @@ impl PathSettings {
     }
 
     fn notes(&self) -> Vec<String> {
+        if self.kind == PathKind::Isolated {
+            return vec!["path: the loopback device of a new network namespace".to_owned()];
+        }
         let between = match (self.kind, self.has_relay()) {
             (PathKind::Routed, true) => {
                 "a relay and a router in between, frames of 1,514 bytes at most"
@@ -405,12 +422,22 @@ struct RunningPath {
     near: File,
     far: File,
     has_user: bool,
-    counts: File,
-    relay: Option<FrameRelay>,
+    counts: Option<File>,
+    /// Runs until it is dropped.
+    _relay: Option<FrameRelay>,
     router: Option<File>,
 }
 
 impl RunningPath {
+    /// A namespace in which both ends are. Leaves the calling thread there.
+    fn isolated() -> Result<Self, StartError> {
+        let failed = |error| Failure::io("setting up a network namespace", &error);
+        let (near, has_user) = namespaces::first()?;
+        devices::ip(&["link set lo up".to_owned()])?;
+        let far = near.try_clone().map_err(failed)?;
+        Ok(Self { near, far, has_user, counts: None, _relay: None, router: None })
+    }
+
     /// Leaves the calling thread in one of its namespaces.
     fn new(settings: &PathSettings, seed: u64) -> Result<Self, StartError> {
         let failed = |error| Failure::io("setting up a network namespace", &error);
@@ -469,7 +496,8 @@ impl RunningPath {
                 whole_frames(device)?;
             }
         }
-        Ok(Self { near, far, has_user, counts, relay, router })
+        let counts = relay.is_some().then_some(counts);
+        Ok(Self { near, far, has_user, counts, _relay: relay, router })
     }
 
     fn words(&self) -> BTreeMap<String, String> {
@@ -479,9 +507,7 @@ impl RunningPath {
             (NEAR.to_owned(), place(&self.near)),
             (FAR.to_owned(), place(&self.far)),
         ]);
-        if self.relay.is_some() {
-            words.insert(COUNTS.to_owned(), place(&self.counts));
-        }
+        words.extend(self.counts.as_ref().map(|counts| (COUNTS.to_owned(), place(counts))));
         words.extend(self.router.as_ref().map(|router| (ROUTER.to_owned(), place(router))));
         if self.has_user {
             words.insert(USER.to_owned(), format!("/proc/{process}/ns/user"));
