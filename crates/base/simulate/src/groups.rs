@@ -93,11 +93,12 @@ fn run_each(replications: &(dyn Fn(&str) -> u64 + Sync), report: &mut dyn FnMut(
 mod tests {
     use super::run_each;
 
-    /// Few: two of the groups would take three quarters of the time.
+    /// Few: three of the groups would take most of the time.
     fn replications(group: &str) -> u64 {
         match group {
             "side-effects" => 12,
             "traces" => 30,
+            "searches" => 10,
             _ => 50,
         }
     }

@@ -14,7 +14,7 @@ const LEAST_EFFECT: f64 = 0.05;
 /// Once one candidate helps, the others get so many pairs.
 const PAIRS_AFTER_A_CAUSE: usize = 27;
 /// What a budget of three minutes holds of invocations of .1 s of several sides.
-const MOST_PAIRS: usize = 200;
+const MOST_PAIRS: usize = 90;
 /// Candidates of a search.
 const CANDIDATES: usize = 8;
 /// A cause whose removal makes the work 1.3 times as fast is found this often.
