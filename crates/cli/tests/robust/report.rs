@@ -116,7 +116,7 @@ fn points_behind_a_link_say_what_binds_them() {
     let place = place();
     let grid = "-p up=8Mbit/s,24Mbit/s -p rtt=10ms,20ms";
     let points = format!("block.remote -p operation=write -p size=4MiB {grid}");
-    let often = "--min-invocations 8 --max-invocations 8 --invocation-time 200ms";
+    let often = "--min-invocations 8 --max-invocations 8 --invocation-time 100ms";
     let ran = place.run(&format!("run --full --no-lock {points} {often}")).unwrap().exits(0);
     let terms = "operations × round trip / depth";
     ran.shows(&["Curves", "by up and rtt", terms, "rtt=20ms: bandwidth"]);
@@ -166,7 +166,7 @@ fn a_curve_is_on_the_scorecard_in_every_format_and_on_its_chart() {
 #[test]
 fn what_limits_a_copy_over_ssh_is_measured_part_by_part() {
     let place = place();
-    let often = "--min-invocations 8 --max-invocations 8";
+    let often = "--min-invocations 8 --max-invocations 8 --min-time 200ms";
     let copies = "ssh.copy:size=1KiB ssh.copy:size=20KiB,files=20";
     let ran = place.run(&format!("run --full --no-lock {copies} --ceilings {often}")).unwrap();
     ran.exits(0).shows(&["the bottleneck is: login", "all parts predict"]);
