@@ -509,6 +509,17 @@ mod tests {
             ("sys/fs/cgroup/blkio/b/blkio.throttle.read_iops_device", "254:0 100\n"),
         ];
         assert_eq!(found(&version_1, &[], &[]).0, ["io-limit"]);
+        let weight = |text: &str| {
+            let found = suspicions(
+                &[group, ("sys/fs/cgroup/a/io.weight", text)],
+                ("storage.random", &[]),
+                &[],
+            );
+            found.first().map(|(_, suspicion)| suspicion.evidence.clone())
+        };
+        assert_eq!(weight("default 100\n"), None);
+        let low = weight("default 10\n254:0 200\n").unwrap();
+        assert!(low.ends_with("/a/io.weight is 10 instead of 100"), "{low}");
         let memory = [
             group,
             ("proc/meminfo", "MemTotal:        1048576 kB\n"),
