@@ -37,6 +37,7 @@ use crate::ui::Ui;
 plumb inspects cgroup limits, priority, CPU affinity, frequency settings, huge pages, the filesystem, the environment and \
 workload parameters for suspects. It removes them one at a time, and alternates modified with unmodified runs. A suspect is a \
 cause if removing it makes the work more than 5 % faster (the whole confidence interval), confirmed on fresh pairs. \
+Causes stay removed while plumb looks for others that they hide. \
 Everything is restored afterwards. Without root, plumb tests what it can and lists the rest. A search takes at \
 most three minutes unless you set --budget.
 
@@ -110,7 +111,10 @@ fn why(args: &WhyArgs, store: Option<&Path>, ui: &Ui) -> Result<WhyFinding> {
     drop(setup);
     let mut search = ChangeSearch::new(&args.search, subject, candidates, store, ui)?.for_causes();
     search.run()?;
-    // What was found so far is the answer, whether or not the parts can be measured.
+    // What was found so far is the answer, whether or not the rest can be measured.
+    if let Err(error) = search.find_hidden_causes() {
+        ui.say(&format!("the search for further causes ended: {error}"));
+    }
     if let Err(error) = search.measure_parts(folder.as_deref()) {
         ui.say(&format!("the parts of the work were not measured: {error}"));
     }

@@ -158,6 +158,7 @@ impl SearchCandidate {
         self.has_outcome(CandidateOutcome::NotConfirmed)
     }
 
+    /// By the last experiment, which may be one without other causes.
     fn has_outcome(&self, wanted: CandidateOutcome) -> bool {
         match self.finding.latest() {
             CandidateExperiment::Measured { outcome, .. } => *outcome == wanted,
@@ -166,7 +167,7 @@ impl SearchCandidate {
     }
 
     /// Whether it was measured and is no cause so far.
-    fn is_without_effect(&self) -> bool {
+    fn is_no_cause_so_far(&self) -> bool {
         matches!(self.finding.latest(), CandidateExperiment::Measured { .. }) && !self.helps()
     }
 }
@@ -250,23 +251,30 @@ impl<'s> ChangeSearch<'s> {
         Self { pairs_after_a_cause: Some(PAIRS_AFTER_A_CAUSE), ..self }
     }
 
-    /// Tries all changes, stage by stage. If there are causes, the rest is tried again without them.
+    /// Tries all changes, stage by stage.
     ///
     /// # Errors
     /// When the work itself fails, or the user interrupts.
     pub fn run(&mut self) -> Result<()> {
         self.exclude_candidates_for_long_work()?;
         self.try_all(SearchCandidate::is_first)?;
-        self.try_all(|candidate| candidate.stage == TrialStage::Later)?;
-        while self.pairs_after_a_cause.is_some() && self.finds_hidden_causes()? {}
+        self.try_all(|candidate| candidate.stage == TrialStage::Later)
+    }
+
+    /// Tries again what is no cause so far, with all causes removed on both sides, until no further cause shows: a small buffer hides a
+    /// slow link.
+    ///
+    /// # Errors
+    /// When the work fails without all of the causes, or the user interrupts.
+    pub fn find_hidden_causes(&mut self) -> Result<()> {
+        while self.finds_causes_without_those_so_far()? {}
         Ok(())
     }
 
-    /// Tries again what is no cause so far, with all causes removed on both sides: a small buffer hides a slow link. Returns whether
-    /// there is one more cause now.
-    fn finds_hidden_causes(&mut self) -> Result<bool> {
+    /// Whether there is one more cause once those so far are removed.
+    fn finds_causes_without_those_so_far(&mut self) -> Result<bool> {
         self.removed = self.indices(SearchCandidate::helps);
-        let tried = self.indices(SearchCandidate::is_without_effect);
+        let tried = self.indices(SearchCandidate::is_no_cause_so_far);
         if self.removed.is_empty() || tried.is_empty() || self.rest() < SHORTEST_AFTER_CAUSES {
             return Ok(false);
         }
@@ -277,11 +285,11 @@ impl<'s> ChangeSearch<'s> {
             .collect();
         self.ui.say(&format!("looking for more causes without {}", removed.join(", ")));
         for &index in &tried {
-            let experiment = CandidateExperiment::NotTried(OUT_OF_TIME.to_owned());
+            let experiment = CandidateExperiment::NotTried("the search ended before".to_owned());
             self.candidates[index].finding.after_causes =
                 Some(AfterCauses { removed: removed.clone(), experiment });
         }
-        self.compare_and_confirm(&tried)?;
+        self.compare_and_retry(&tried)?;
         Ok(tried.iter().any(|&index| self.candidates[index].helps()))
     }
 
@@ -384,12 +392,20 @@ impl<'s> ChangeSearch<'s> {
             let CandidateFinding { cause, evidence, .. } = &self.candidates[index].finding;
             self.ui.say(&format!("to try: {cause} ({evidence})"));
         }
-        self.compare_and_confirm(&tried)?;
-        // What seemed to help ended the trial of the others early. If it does not help after all, they are tried in full.
+        self.compare_and_retry(&tried)
+    }
+
+    /// Tries these changes, and confirms what seems to help. What seemed to help ended the trial of the others early: if it does not
+    /// help after all, they are tried in full.
+    fn compare_and_retry(&mut self, tried: &[usize]) -> Result<()> {
+        self.compare_and_confirm(tried)?;
+        let of = |is: fn(&SearchCandidate) -> bool| -> Vec<usize> {
+            tried.iter().copied().filter(|&index| is(&self.candidates[index])).collect()
+        };
+        let is_misled = !of(SearchCandidate::is_not_confirmed).is_empty()
+            && of(SearchCandidate::helps).is_empty();
+        let open = of(SearchCandidate::is_undecided);
         let cut_off = self.pairs_after_a_cause.take();
-        let is_misled = !self.indices(SearchCandidate::is_not_confirmed).is_empty()
-            && self.indices(SearchCandidate::helps).is_empty();
-        let open = self.indices(SearchCandidate::is_undecided);
         if cut_off.is_some() && is_misled && !open.is_empty() && self.rest() >= SHORTEST {
             self.compare_and_confirm(&open)?;
         }
@@ -430,7 +446,7 @@ impl<'s> ChangeSearch<'s> {
             return Ok(());
         }
         self.ui.say("confirming on fresh pairs");
-        let Some(PairedRun { measured, .. }) =
+        let Some(PairedRun { measured, tried: likely }) =
             self.compared(&likely, PairsPurpose::Confirmation)?
         else {
             return Ok(());
@@ -466,7 +482,13 @@ impl<'s> ChangeSearch<'s> {
     /// Trial and confirmation have the usual level of 95 % each: a change without effect passes both in at most 1 of 400 cases.
     fn compared(&mut self, tried: &[usize], purpose: PairsPurpose) -> Result<Option<PairedRun>> {
         let mut setup = self.setup()?;
-        let Some(first) = self.without(&mut setup, &[])? else { return Ok(None) };
+        let Some(first) = self.without(&mut setup, &[])? else {
+            for &index in tried {
+                let why = "the causes cannot all be removed at the same time".to_owned();
+                *self.candidates[index].finding.latest_mut() = CandidateExperiment::NotTried(why);
+            }
+            return Ok(None);
+        };
         let mut sides = vec![first];
         let mut made = Vec::new();
         for &index in tried {
@@ -485,7 +507,7 @@ impl<'s> ChangeSearch<'s> {
         if made.is_empty() {
             return Ok(None);
         }
-        if purpose == PairsPurpose::Confirmation && made.len() > 1 {
+        if purpose == PairsPurpose::Confirmation && made.len() > 1 && self.removed.is_empty() {
             sides.extend(self.without(&mut setup, &made)?);
         }
         let Some(metric) = self.subject.description.primary() else {
@@ -561,7 +583,7 @@ impl<'s> ChangeSearch<'s> {
         };
         let measured = execute(setup, job, self.ui)?;
         self.runs.push(measured.record.run);
-        // Only the work as it is must succeed: what fails without a suspected cause is reported next to that cause.
+        // Only the first side must succeed: what fails without a suspected cause is reported next to that cause.
         let has_result = measured.finding.results.iter().any(|result| result.point.index == 0);
         let is_broken =
             !measured.finding.failed.is_empty() || !measured.record.unsupported.is_empty();

@@ -1,7 +1,7 @@
 //! Why a result is slow: what was measured with each suspected cause removed, next to the result as it is.
 //!
 //! A cause is one whose removal makes the work faster by more than [`LEAST_EFFECT`], with the whole interval beyond it, and
-//! again on fresh pairs at 99 %. All comparisons of a run share its level, so that among any number of candidates without
+//! again on fresh pairs. All comparisons of a run share its level, so that among any number of candidates without
 //! effect at most one run in 20 goes on to fresh pairs.
 
 use plumb_model::{Id, Verdict};
@@ -34,7 +34,7 @@ pub struct WhyFinding {
     pub runs: Vec<Id>,
     /// What was suspected, in the order in which causes are listed.
     pub candidates: Vec<CandidateFinding>,
-    /// Cost without all causes over the cost with them, if there are several causes.
+    /// Cost without all causes that show by themselves over the cost with them, if there are several.
     pub together: Option<Estimate>,
     /// The work and its parts, if no cause was found and the workload declares parts.
     pub ladder: Option<Ladder>,
@@ -217,15 +217,17 @@ impl WhyFinding {
     /// How many candidates could not be tested.
     #[must_use]
     pub fn untested(&self) -> usize {
-        let experiments = self.candidates.iter().map(|candidate| &candidate.experiment);
-        experiments
-            .filter(|experiment| {
-                matches!(
-                    experiment,
-                    CandidateExperiment::NotTried(_) | CandidateExperiment::Failed(_)
-                )
-            })
-            .count()
+        self.count(|experiment| matches!(experiment, CandidateExperiment::NotTried(_)))
+    }
+
+    /// How many candidates the work cannot do without.
+    #[must_use]
+    pub fn needed(&self) -> usize {
+        self.count(|experiment| matches!(experiment, CandidateExperiment::Failed(_)))
+    }
+
+    fn count(&self, counts: impl Fn(&CandidateExperiment) -> bool) -> usize {
+        self.candidates.iter().filter(|candidate| counts(&candidate.experiment)).count()
     }
 }
 

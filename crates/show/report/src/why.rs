@@ -48,7 +48,7 @@ pub struct WhyDocument {
     pub least_effect: f64,
     /// What was suspected.
     pub candidates: Vec<CandidatePart>,
-    /// Cost without all causes over the cost with them; null if there are not several.
+    /// Cost without all causes that show by themselves over the cost with them; null if there are not several.
     pub together: Option<EstimatePart>,
     /// The work and its parts; null if a cause was found, or the workload declares no parts.
     pub parts: Option<Vec<LadderRungPart>>,
@@ -83,7 +83,7 @@ pub struct CandidatePart {
     pub why: Option<String>,
     /// Cost without it over the cost with it.
     pub ratio: Option<EstimatePart>,
-    /// The same once the causes were removed, which may have hidden it; null if this was not tried.
+    /// What came of removing it after the causes that were found first, which may have hidden it; null if this was not tried.
     pub after_causes: Option<AfterCausesPart>,
     /// What can be done about it.
     pub remedy: String,
@@ -229,8 +229,8 @@ pub fn why_card(finding: &WhyFinding, terminal: &Terminal, store_option: &str) -
 fn answer(finding: &WhyFinding) -> Vec<String> {
     let hidden = finding.hidden_causes().into_iter().map(|(cause, after, ratio)| {
         format!(
-            "Once {} is removed, another cause appears: {}. Without it as well, the work takes {}× as long.",
-            after.removed.join(", "),
+            "Without {}, a further cause shows: {}. Without that, too, the remaining time is {}× as long.",
+            after.removed.join(" and "),
             cause.summary,
             in_brackets(ratio, "")
         )
@@ -294,7 +294,10 @@ fn without_cause(finding: &WhyFinding, has_step: bool) -> Vec<String> {
     };
     let rest = (untested > 0)
         .then(|| format!("{untested} of {suspected} suspected causes could not be tested."));
-    std::iter::once(first).chain(rest).collect()
+    let needed = finding.needed();
+    let fails = (needed > 0)
+        .then(|| format!("The work fails without {needed} of {suspected} suspected causes."));
+    std::iter::once(first).chain(rest).chain(fails).collect()
 }
 
 fn table(finding: &WhyFinding) -> Table {
@@ -482,7 +485,7 @@ mod tests {
         let found = finding(vec![measured("quota", 0.2, CandidateOutcome::Cause), hidden]);
         assert_eq!(
             answer(&found)[1],
-            "Once quota is removed, another cause appears: its nice. Without it as well, the work takes 0.50 [0.45, 0.55]× as long."
+            "Without quota, a further cause shows: its nice. Without that, too, the remaining time is 0.50 [0.45, 0.55]× as long."
         );
         let card = why_card(&found, &Terminal::plain(160), "");
         assert!(card.contains("with the causes removed"), "{card}");

@@ -7,7 +7,7 @@ use crate::cause::{Cause, Remedy, Removal, Suspect, Suspicion};
 /// A layer that encrypts.
 pub const CAUSE: Cause = Cause {
     name: "encryption",
-    summary: "encryption of the files at this end",
+    summary: "encryption of the copied files in user space",
     manual: include_str!("encryption.md"),
     suspect,
 };

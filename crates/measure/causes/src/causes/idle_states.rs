@@ -28,7 +28,7 @@ fn suspect(suspect: &Suspect<'_>) -> Option<Suspicion> {
     }
     let (name, latency_us) = deepest?;
     Some(Suspicion {
-        evidence: format!("the idle state {name} takes {latency_us} µs to leave"),
+        evidence: format!("leaving the idle state {name} takes {latency_us} µs"),
         is_common: true,
         ways: vec![Removal::Knobs(vec![format!("cpu-latency={SHORT_US}")])],
         remedy: Remedy {

@@ -21,8 +21,12 @@ const FILES_OF_VERSION_1: [&str; 4] = [
 ];
 
 /// The controllers, files and defaults of weights, in versions 2 and 1.
-const WEIGHTS: [(&str, &str, u64); 3] =
-    [("", "io.weight", 100), ("blkio", "blkio.bfq.weight", 100), ("blkio", "blkio.weight", 500)];
+const WEIGHTS: [(&str, &str, u64); 4] = [
+    ("", "io.weight", 100),
+    ("", "io.bfq.weight", 100),
+    ("blkio", "blkio.bfq.weight", 100),
+    ("blkio", "blkio.weight", 500),
+];
 
 fn suspect(suspect: &Suspect<'_>) -> Option<Suspicion> {
     if !uses_files(&suspect.point.workload) && !suspect.starts_programs() {

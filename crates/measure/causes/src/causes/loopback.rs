@@ -27,7 +27,7 @@ fn suspect(suspect: &Suspect<'_>) -> Option<Suspicion> {
         evidence: format!("both ends use the loopback device, MTU {mtu}{small}"),
         // Queueing and firewall rules are not looked at, so an experiment has to find out.
         is_common: is_usual,
-        ways: vec![Removal::Parameters(vec![(PATH, Value::Text("isolated".to_owned()))])],
+        ways: vec![Removal::Parameters(vec![(PATH, Value::Text("new-loopback".to_owned()))])],
         remedy: Remedy {
             text: "look for queueing (tc qdisc show dev lo), firewall rules (nft list ruleset) and the MTU of lo".to_owned(),
             command: if is_usual { String::new() } else { "ip link set lo mtu 65536".to_owned() },

@@ -479,7 +479,7 @@ mod tests {
         };
         let found = states("0\n");
         assert_eq!((found[0].0, found[0].1.is_common), ("idle-states", true));
-        assert_eq!(found[0].1.evidence, "the idle state C6 takes 133 µs to leave");
+        assert_eq!(found[0].1.evidence, "leaving the idle state C6 takes 133 µs");
         assert_eq!(found[0].1.ways.first().cloned(), knob("cpu-latency=10"));
         assert!(states("1\n").is_empty());
     }

@@ -12,29 +12,36 @@ pub const CAUSE: Cause = Cause {
 };
 
 /// What many programs need.
-const NEEDED: [&str; 18] = [
+const NEEDED: [&str; 23] = [
     "DBUS_SESSION_BUS_ADDRESS",
     "DISPLAY",
     "HOSTNAME",
+    "KRB5CCNAME",
     "LANG",
     "LANGUAGE",
     "LOGNAME",
     "OLDPWD",
-    "PLUMB_STORE",
     "PWD",
     "SHELL",
     "SHLVL",
     "SSH_AUTH_SOCK",
+    "TEMP",
     "TERM",
+    "TMP",
     "TZ",
     "USER",
     "WAYLAND_DISPLAY",
+    "XAUTHORITY",
+    "XDG_CACHE_HOME",
+    "XDG_CONFIG_HOME",
     "XDG_DATA_HOME",
     "XDG_RUNTIME_DIR",
 ];
-const CATEGORY_OF_LOCALE: &str = "LC_";
+/// The categories of a locale, and the options of plumb.
+const PREFIXES: [&str; 2] = ["LC_", "PLUMB_"];
 /// What other causes look at, next to their lists of variables.
-const OF_OTHER_CAUSES: [&str; 5] = ["HOME", "PATH", "RES_OPTIONS", "TMPDIR", "_"];
+const OF_OTHER_CAUSES: [&str; 7] =
+    ["HOME", "NO_PROXY", "PATH", "RES_OPTIONS", "TMPDIR", "_", "no_proxy"];
 /// So many are named; the rest is counted.
 const NAMED: usize = 6;
 
@@ -56,7 +63,9 @@ fn suspect(suspect: &Suspect<'_>) -> Option<Suspicion> {
         is_common: true,
         ways: vec![Removal::Knobs(others.iter().map(|name| format!("unset-env.{name}")).collect())],
         remedy: Remedy {
-            text: format!("find out which of them it is: start it without half of {listed}"),
+            text: format!(
+                "unset half of {listed}, run it again, and continue with the half that makes a difference"
+            ),
             command: String::new(),
         },
     })
@@ -73,7 +82,7 @@ fn is_kept(name: &str) -> bool {
         &runtime::VARIABLES,
     ];
     NEEDED.contains(&name)
-        || name.starts_with(CATEGORY_OF_LOCALE)
+        || PREFIXES.iter().any(|prefix| name.starts_with(prefix))
         || OF_OTHER_CAUSES.contains(&name)
         || of_causes.iter().any(|variables| variables.contains(&name))
 }

@@ -19,12 +19,12 @@ const SIOCETHTOOL: libc::Ioctl = 0x8946;
 /// A frame of Ethernet with 1,500 bytes of payload.
 const FRAME: u64 = 1514;
 
-/// That the programs are there.
+/// That these programs are there.
 ///
 /// # Errors
 /// Unsupported, with the package that has them.
-pub(crate) fn check() -> Result<(), StartError> {
-    match ["ip", "tc"].into_iter().find(|name| program(name).is_none()) {
+pub(crate) fn check(programs: &[&str]) -> Result<(), StartError> {
+    match programs.iter().find(|name| program(name).is_none()) {
         Some(missing) => {
             let why = format!("`{missing}`, which sets up the path, is not installed");
             Err(StartError::unsupported(why, "sudo apt-get install iproute2"))

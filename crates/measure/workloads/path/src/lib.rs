@@ -75,7 +75,7 @@ pub enum PathKind {
     /// A host that passes packets on.
     Routed,
     /// The loopback device of a new namespace: without the queueing, firewall rules and MTU of the machine's.
-    Isolated,
+    NewLoopback,
 }
 
 impl PathKind {
@@ -84,7 +84,7 @@ impl PathKind {
         ("loopback", Self::Loopback),
         ("veth", Self::Veth),
         ("routed", Self::Routed),
-        ("isolated", Self::Isolated),
+        ("new-loopback", Self::NewLoopback),
     ];
 
     /// Whether the ends are two network namespaces with devices in between.
@@ -216,10 +216,12 @@ pub fn prepare(start: &Start) -> Result<(Ready, Box<dyn Held>), StartError> {
         return Ok((Ready::default(), Box::new(())));
     }
     // A missing program is reported before the first namespace is made.
-    devices::check()?;
-    let standing = match settings.kind {
-        PathKind::Isolated => RunningPath::isolated()?,
-        _ => RunningPath::new(&settings, start.seed)?,
+    let standing = if settings.kind == PathKind::NewLoopback {
+        devices::check(&["ip"])?;
+        RunningPath::new_loopback()?
+    } else {
+        devices::check(&["ip", "tc"])?;
+        RunningPath::new(&settings, start.seed)?
     };
     let ready = Ready { endpoints: standing.words(), ..Ready::default() };
     Ok((ready, Box::new(standing)))
@@ -311,7 +313,7 @@ pub fn notes(start: &Start) -> Result<Vec<String>, StartError> {
 #[must_use]
 pub fn device(start: &Start, end: End) -> &'static str {
     match (PathKind::read(start), end) {
-        (PathKind::Loopback | PathKind::Isolated, _) => "lo",
+        (PathKind::Loopback | PathKind::NewLoopback, _) => "lo",
         (PathKind::Veth | PathKind::Routed, End::Near) => "near",
         (PathKind::Veth | PathKind::Routed, End::Far) => "far",
     }
@@ -383,7 +385,7 @@ pub fn limits(start: &Start, before: Option<[FrameCounts; 2]>) -> Result<Vec<Fla
 impl PathSettings {
     fn address(&self, end: End) -> Ipv4Addr {
         match (end, self.kind) {
-            (_, PathKind::Loopback | PathKind::Isolated) => Ipv4Addr::LOCALHOST,
+            (_, PathKind::Loopback | PathKind::NewLoopback) => Ipv4Addr::LOCALHOST,
             (End::Near, _) => NEAR_ADDRESS,
             (End::Far, PathKind::Veth) => FAR_ADDRESS,
             (End::Far, PathKind::Routed) => BEYOND_ADDRESS,
@@ -391,7 +393,7 @@ impl PathSettings {
     }
 
     fn notes(&self) -> Vec<String> {
-        if self.kind == PathKind::Isolated {
+        if self.kind == PathKind::NewLoopback {
             return vec!["path: the loopback device of a new network namespace".to_owned()];
         }
         let between = match (self.kind, self.has_relay()) {
@@ -430,7 +432,7 @@ struct RunningPath {
 
 impl RunningPath {
     /// A namespace in which both ends are. Leaves the calling thread there.
-    fn isolated() -> Result<Self, StartError> {
+    fn new_loopback() -> Result<Self, StartError> {
         let failed = |error| Failure::io("setting up a network namespace", &error);
         let (near, has_user) = namespaces::first()?;
         devices::ip(&["link set lo up".to_owned()])?;
