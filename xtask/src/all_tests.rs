@@ -62,6 +62,7 @@ const GROUPS: [TestGroup; 2] = [
         binary: WAITING.0,
         tests: &[
             "addresses::",
+            "budgets::rates_that_nobody_can_reach",
             "doctor::an_audit",
             "check::",
             "loops::a_credit_that_is_spent",
