@@ -1,6 +1,6 @@
 //! `network.tcp`: streams between two processes, over loopback or a path made here.
 
-use std::net::{SocketAddr, TcpStream};
+use std::net::TcpStream;
 use std::sync::Arc;
 use std::{fs, io};
 
@@ -137,8 +137,13 @@ impl Workload for Tcp {
         let shortest_ns = shortest_sample_ns(SHORTEST_SAMPLE_NS, round_trip_ns);
         let witnesses: Vec<Witness> =
             connections.iter().map(StreamClient::witness).collect::<Result<_, Failure>>()?;
-        let mut notes = notes_on(&witnesses[0], address, settings.buffer);
-        notes.extend(path::notes(start)?);
+        let mut notes = notes_on(&witnesses[0], settings.buffer);
+        let path_notes = path::notes(start)?;
+        // An emulated path has notes: what this machine's loopback device is set to does not matter there.
+        if address.ip().is_loopback() && path_notes.is_empty() {
+            notes.push(loopback_note());
+        }
+        notes.extend(path_notes);
         notes.extend(cpus.note);
         let helpers = token::helpers(start);
         if !helpers.is_empty() {
@@ -377,8 +382,8 @@ fn kib(bytes: Option<usize>) -> String {
     bytes.map_or("?".to_owned(), |bytes| (bytes >> 10).to_string())
 }
 
-fn notes_on(witness: &Witness, address: SocketAddr, buffer: usize) -> Vec<String> {
-    let mut notes = vec![
+fn notes_on(witness: &Witness, buffer: usize) -> Vec<String> {
+    vec![
         format!(
             "congestion control: {}",
             tcp_congestion(witness.stream()).unwrap_or_else(|_| "unknown".to_owned())
@@ -394,13 +399,12 @@ fn notes_on(witness: &Witness, address: SocketAddr, buffer: usize) -> Vec<String
                 kib(largest_buffer("tcp_rmem"))
             )
         },
-    ];
-    if address.ip().is_loopback() {
-        let text = fs::read_to_string("/sys/class/net/lo/mtu").unwrap_or_default();
-        let mtu = text.trim();
-        notes.push(format!("loopback with an MTU of {mtu} bytes: no network card, no wire"));
-    }
-    notes
+    ]
+}
+
+fn loopback_note() -> String {
+    let text = fs::read_to_string("/sys/class/net/lo/mtu").unwrap_or_default();
+    format!("loopback with an MTU of {} bytes: no network card, no wire", text.trim())
 }
 
 /// Sums over all streams, as they were seen after a sample.

@@ -1,5 +1,6 @@
 //! The family `network`, driven as the engine drives it.
 
+use std::os::unix::fs::MetadataExt;
 use std::process::Command;
 
 use plumb_model::{FlagKind, Samples};
@@ -125,6 +126,24 @@ fn a_path_has_the_bandwidths_that_were_asked_for() {
 }
 
 #[test]
+fn a_new_loopback_device_is_in_another_namespace() {
+    let _alone = alone();
+    let namespace = |path: &str| std::fs::metadata(path).unwrap().ino();
+    let here = namespace("/proc/self/ns/net");
+    let mut point = on_path(&[("path", "new-loopback"), ("block", "16KiB")]);
+    let ends = ["path.near", "path.far"].map(|end| namespace(&point.start.endpoints[end]));
+    assert!(ends[0] == ends[1] && ends[0] != here, "{ends:?} {here}");
+    let mut started = point.started();
+    let samples = samples(&mut started, &[20, 60, 60]);
+    assert!(median(rates(&started, &samples)) > 1e6);
+    let notes = &started.ready.notes;
+    assert!(notes.iter().any(|note| note.contains("a new network namespace")), "{notes:?}");
+    assert!(!notes.iter().any(|note| note.contains("MTU")), "{notes:?}");
+    drop(started);
+    point.clean();
+}
+
+#[test]
 fn both_directions_at_once_have_their_own_bandwidths() {
     let _alone = alone();
     let settings = [
@@ -232,6 +251,9 @@ fn a_path_that_can_not_be_is_refused() {
         |settings: &[(&str, &str)]| TestPoint::new(ALL, "network.tcp", settings).prepare();
     let loopback = refusal("a delay on loopback", try_path(&[("rtt", "1ms")]));
     assert!(loopback.contains("path=veth"), "{loopback}");
+    let settings = [("path", "new-loopback"), ("up", "1Mbit/s")];
+    let new_loopback = refusal("a bandwidth on loopback", try_path(&settings));
+    assert!(new_loopback.contains("path=veth"), "{new_loopback}");
     let jitter =
         refusal("jitter", try_path(&[("path", "veth"), ("rtt", "1ms"), ("jitter", "1ms")]));
     assert!(jitter.contains("`jitter`"), "{jitter}");
