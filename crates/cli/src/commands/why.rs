@@ -7,7 +7,7 @@ use clap::Args;
 use plumb_analysis::{CandidateExperiment, CandidateFinding, Estimate, WhyFinding};
 use plumb_causes::{CAUSES, Removal, Suspect, Suspicion, knob_of_fact};
 use plumb_machine::chosen;
-use plumb_model::{FACTS, FactKind, Id, Impact, PlannedPoint, Sampling, Theme};
+use plumb_model::{FACTS, FactKind, Id, Impact, PlannedPoint, Theme};
 use plumb_query::Selection;
 use plumb_report::{why_card, why_json};
 
@@ -53,8 +53,8 @@ pub struct WhyArgs {
     search: SearchArgs,
 }
 
-/// Under a quota, a sample covers five of its periods, in nanoseconds. More of them would not fit the time.
-const QUOTA_SAMPLE_NS: u64 = 500_000_000;
+/// Under a quota, a sample covers six of its periods, in nanoseconds. It is so long that it is an invocation by itself.
+const QUOTA_SAMPLE_NS: u64 = 650_000_000;
 /// A lookup without an answer takes at least this long, in seconds: the shortest time-out of resolv.conf(5).
 const UNANSWERED_LOOKUP_S: f64 = 1.0;
 
@@ -105,7 +105,6 @@ fn why(args: &WhyArgs, store: Option<&Path>, ui: &Ui) -> Result<WhyFinding> {
         let changed = candidates.iter_mut().filter_map(|candidate| candidate.changed.as_mut());
         for point in changed.map(|changed| &mut changed.point).chain([&mut subject]) {
             point.sample_ns = point.sample_ns.max(Some(QUOTA_SAMPLE_NS));
-            point.sampling = Some(Sampling::Batch { length_ns: QUOTA_SAMPLE_NS });
         }
     }
     drop(setup);

@@ -81,7 +81,7 @@ const INVOCATION_NS: u64 = 100_000_000;
 /// showing that the rest has no effect.
 const PAIRS_AFTER_A_CAUSE: usize = 27;
 /// Once causes are removed, a run that looks for others takes no longer than this, and begins only if so much time is left.
-const LONGEST_AFTER_CAUSES: Duration = Duration::from_secs(30);
+const LONGEST_AFTER_CAUSES: Duration = Duration::from_secs(15);
 const SHORTEST_AFTER_CAUSES: Duration = Duration::from_secs(10);
 /// Why something was not tried that could have been.
 const OUT_OF_TIME: &str = "out of time";

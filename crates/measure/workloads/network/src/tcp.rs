@@ -25,7 +25,7 @@ use rustix::net::sockopt::{
 };
 
 use crate::stream::{Balance, Payload, StreamClient, Way, Witness, serve};
-use crate::tcp_info::{Info, shortest_round_trip_us};
+use crate::tcp_info::Info;
 use plumb_workload_ends::server::TcpServer;
 use plumb_workload_ends::token;
 
@@ -128,12 +128,8 @@ impl Workload for Tcp {
                 Ok(if start.role == Role::Load { opened.without_pause() } else { opened })
             })
             .collect::<Result<_, Failure>>()?;
-        // So far the kernel has seen the round trips of empty connections alone: no queue is in them.
-        let round_trip_ns = connections
-            .iter()
-            .map(|connection| 1_000 * shortest_round_trip_us(connection.stream()))
-            .min()
-            .unwrap_or(0);
+        // Nothing else is sent yet: no queue is in these round trips. If the far end does not answer, the first sample says so.
+        let round_trip_ns = connections[0].round_trip_ns().unwrap_or(0);
         let shortest_ns = shortest_sample_ns(SHORTEST_SAMPLE_NS, round_trip_ns);
         let witnesses: Vec<Witness> =
             connections.iter().map(StreamClient::witness).collect::<Result<_, Failure>>()?;

@@ -11,7 +11,6 @@ const LONGEST: usize = 512;
 const SND_MSS: usize = 16;
 const RTT: usize = 68;
 const SND_CWND: usize = 80;
-const MIN_RTT: usize = 148;
 const BUSY_TIME: usize = 168;
 const RWND_LIMITED: usize = 176;
 const SNDBUF_LIMITED: usize = 184;
@@ -73,13 +72,6 @@ impl Info {
     }
 }
 
-/// The shortest round trip of a connection so far, in microseconds; 0 if the kernel knows none. The smoothed one contains the
-/// second after which a lost packet of the handshake is sent again.
-pub(crate) fn shortest_round_trip_us(stream: &TcpStream) -> u64 {
-    let shortest = number(&tcp_info(stream), MIN_RTT, 4);
-    if shortest == u64::from(u32::MAX) { 0 } else { shortest }
-}
-
 /// The structure as the kernel fills it, with zeros behind its end.
 fn tcp_info(stream: &TcpStream) -> [u8; LONGEST] {
     let mut bytes = [0_u8; LONGEST];
@@ -102,7 +94,7 @@ mod tests {
     use std::io::{Read, Write};
     use std::net::{TcpListener, TcpStream};
 
-    use super::{Info, shortest_round_trip_us};
+    use super::Info;
 
     #[test]
     fn the_kernel_counts_what_was_sent() {
@@ -114,8 +106,6 @@ mod tests {
         let info = Info::of(&sender);
         assert_eq!((info.sent, info.sent_again), (100_000, 0));
         assert!((1..1_000_000).contains(&info.rtt_us), "{info:?}");
-        let shortest_us = shortest_round_trip_us(&sender);
-        assert!((1..1_000_000).contains(&shortest_us), "{shortest_us}");
         assert!(info.window >= 10 * 536, "{info:?}");
         assert_eq!(Info::of_words(info.words()), info);
     }
