@@ -86,6 +86,7 @@ fn with_short_help(command: Command, name: &str) -> Command {
     let rest = format!("`{name} --help` shows all options, explanations and examples.");
     command.after_help(match examples.as_slice() {
         [] => rest,
+        [example] => format!("Example: {}\n\n{rest}", example.trim()),
         examples => format!("Examples:\n{}\n\n{rest}", examples.join("\n")),
     })
 }

@@ -4,6 +4,7 @@ mod cli;
 mod commands;
 mod error;
 mod exit;
+mod fleet;
 mod habits;
 mod help;
 mod interrupt;

@@ -37,6 +37,7 @@ const MOST_NAMED: usize = 3;
   plumb compare last~1 last                 the last run and the one before it
   plumb compare kernel=6.1 kernel=6.12      two groups of runs, selected by label
   plumb compare --by kernel                 all runs, grouped by their kernel
+  plumb compare --by host fleet=0193f2      the runs of a label, grouped by host
   plumb compare --by kernel last~3 last~2 last~1 last    group four runs by their kernel
   plumb compare --by kernel,kind last~1 last   the same across hosts of one kind of machine
   plumb compare --margin 3% web=1 web=2     with another margin
@@ -53,7 +54,7 @@ shows each result relative to its price, and which side is better value.")]
 pub struct CompareArgs {
     /// Two or more runs: ids, `last`, `last~2`, labels `k=v`, which select all matching runs, or one `reference:NAME`
     /// [default with --by: all runs]
-    #[arg(required_unless_present = "by", num_args = 2.., value_name = "RUN")]
+    #[arg(required_unless_present = "by", num_args = 1.., value_name = "RUN")]
     runs: Vec<String>,
     /// Group runs by labels or facts about the machine (`kernel`, `governor`, …)
     ///
@@ -99,6 +100,13 @@ fn compare(args: &CompareArgs, store: Option<&Path>, ui: &Ui) -> Result<Exit> {
     if args.runs.iter().any(|name| references::named(name).is_some()) {
         refuse_with_reference(args)?;
         return compare_with(&args.runs, store, ui);
+    }
+    if let ([only], None) = (args.runs.as_slice(), &args.by) {
+        return Err(CommandError::usage("compare needs two runs, or --by FIELD")
+            .hint(format!("plumb compare {only} last    compares it with the last run"))
+            .hint(format!(
+                "plumb compare --by host {only}    groups the runs of a label by host"
+            )));
     }
     let store = runs::open(store)?;
     let named = match args.runs.as_slice() {

@@ -9,6 +9,9 @@ use plumb_suite::time_ns;
 
 use crate::commands::subcommand::{Context, Subcommand};
 use crate::error::{CommandError, Exit, Result};
+use crate::fleet::agent_command::AgentCommand;
+use crate::fleet::arguments::{MachineArgs, refuse_options};
+use crate::fleet::measure_on::{FleetRequest, measure_on};
 use crate::measuring::job::MeasuringJob;
 use crate::measuring::live::LiveArgs;
 use crate::measuring::measure::measure;
@@ -27,6 +30,7 @@ use crate::ui::Ui;
   plumb exec 'sleep 0.1'                       until the median is known to 1 %
   plumb exec -n 20 'gzip -k f' 'zstd -k f'     20 runs of each, compared with the first
   plumb exec --spread 5m 'curl -s localhost'   over five minutes, with pauses
+  plumb exec --on web1,web2 'openssl speed -seconds 1 rsa'   on two other machines, by ssh
   plumb exec -- make -j2 all                   one command, as separate words
   plumb exec --shell 'sort f | uniq -c'        run with /bin/sh; its start-up is included
   plumb exec --before-each 'rm -f out' './build out'   each run starts without the file
@@ -85,6 +89,8 @@ pub struct ExecArgs {
     #[command(flatten)]
     untimed: UntimedArgs,
     #[command(flatten)]
+    machines: MachineArgs,
+    #[command(flatten)]
     goal: GoalArgs,
 }
 
@@ -139,15 +145,46 @@ impl Subcommand for ExecArgs {
     }
 }
 
-/// Measures the commands.
+/// Measures the commands, here or on other machines.
 fn exec(args: &ExecArgs, store: Option<&Path>, ui: &Ui) -> Result<Exit> {
+    if let Some(machines) = args.machines.named()? {
+        refuse_options(&[
+            ("--live", args.live.live),
+            ("--host", args.goal.execution.host.is_some()),
+        ])?;
+        let at_once = args.machines.at_once();
+        let suites = BTreeMap::new();
+        return measure_on(FleetRequest { machines, at_once, suites }, store, ui);
+    }
+    let mut setup = Setup::start()?;
+    let job = job(args, &mut setup, store, ui)?;
+    measure(setup, job, ui)
+}
+
+impl AgentCommand for ExecArgs {
+    fn job<'j>(
+        &'j self,
+        setup: &mut Setup,
+        store: Option<&'j Path>,
+        ui: &Ui,
+    ) -> Result<Option<MeasuringJob<'j>>> {
+        job(self, setup, store, ui).map(Some)
+    }
+}
+
+/// The job that the arguments describe.
+fn job<'j>(
+    args: &ExecArgs,
+    setup: &mut Setup,
+    store: Option<&'j Path>,
+    ui: &Ui,
+) -> Result<MeasuringJob<'j>> {
     if !args.shell {
         for text in &args.commands {
             shell_syntax::warn_of_text(text, shell_syntax::OPTION, ui);
         }
         shell_syntax::warn_of_words(&args.argv, shell_syntax::OPTION, ui);
     }
-    let mut setup = Setup::start()?;
     let points = points(args, setup.all_threads())?;
     let named = NamedPoints { points, explicit: true, ..NamedPoints::default() };
     let several = named.points.len() > 1;
@@ -168,14 +205,13 @@ fn exec(args: &ExecArgs, store: Option<&Path>, ui: &Ui) -> Result<Exit> {
     }
     let folders = folders(&mut setup.keeper, &FilesPlace::Scratch)?;
     let plan = plan(request, &args.goal.execution, &folders.dir)?;
-    let job = MeasuringJob {
+    Ok(MeasuringJob {
         lock: !args.goal.execution.no_lock,
         host: args.goal.execution.host.clone(),
         live: args.live.live,
         full: args.full,
         ..MeasuringJob::new(plan, folders, store)
-    };
-    measure(setup, job, ui)
+    })
 }
 
 /// Spreads the runs over a time. A default budget gives way.

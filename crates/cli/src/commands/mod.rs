@@ -1,6 +1,7 @@
 //! The subcommands: one file or folder each, with arguments, help and code. A command exists only if `ALL` lists it.
 
 mod ab;
+mod agent;
 mod baseline;
 mod check;
 mod compare;
@@ -10,6 +11,7 @@ mod doctor;
 mod exec;
 pub mod explain;
 mod export;
+mod fleet;
 mod history;
 mod import;
 mod internal;
@@ -49,6 +51,7 @@ pub const ALL: &[RegisteredCommand] = &[
     RegisteredCommand::of::<suite::SuiteArgs>("suite"),
     RegisteredCommand::of::<explain::ExplainArgs>("explain"),
     RegisteredCommand::of::<show::ShowArgs>("show"),
+    RegisteredCommand::of::<fleet::FleetArgs>("fleet"),
     RegisteredCommand::of::<report::ReportArgs>("report"),
     RegisteredCommand::of::<serve::ServeArgs>("serve"),
     RegisteredCommand::of::<peer::PeerArgs>("peer"),
@@ -58,6 +61,7 @@ pub const ALL: &[RegisteredCommand] = &[
     RegisteredCommand::of::<store::StoreArgs>("store"),
     RegisteredCommand::of::<completions::CompletionsArgs>("completions"),
     RegisteredCommand::of::<man::ManArgs>("man"),
+    RegisteredCommand::internal::<agent::AgentArgs>("agent").restoring(),
     RegisteredCommand::internal::<internal::KeeperArgs>("keeper"),
     RegisteredCommand::internal::<internal::WorkerArgs>("worker"),
     RegisteredCommand::internal::<internal::MediumArgs>("medium"),

@@ -60,6 +60,11 @@ impl RegisteredCommand {
         Self { restores_first: false, ..self }
     }
 
+    /// The same for one that measures, and so first restores what a killed plumb left.
+    pub const fn restoring(self) -> Self {
+        Self { restores_first: true, ..self }
+    }
+
     /// The subcommand as clap knows it.
     pub fn command(&self) -> clap::Command {
         (self.arguments)(clap::Command::new(self.name)).hide(self.internal)

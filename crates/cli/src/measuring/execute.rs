@@ -8,9 +8,9 @@ use plumb_analysis::{FailedInvocations, RunFinding};
 use plumb_engine::{Ended, EngineError, Identity, RunContext, SystemClock};
 use plumb_keeper::{LockError, MeasuringLock};
 use plumb_launch::{KeeperLauncher, LaunchRefusal, LauncherSettings, SlotReport};
-use plumb_model::{Host, Id, KnownSecrets, MissingKind, RunRecord, RunStatus, Target};
+use plumb_model::{EventSink, Host, Id, KnownSecrets, MissingKind, RunRecord, RunStatus, Target};
 use plumb_query::SinceLastRun;
-use plumb_store::{Store, short};
+use plumb_store::{SecretSalt, Store, short};
 
 use crate::error::{CommandError, Result};
 use crate::measuring::job::MeasuringJob;
@@ -48,24 +48,9 @@ pub fn execute(setup: Setup, mut job: MeasuringJob<'_>, ui: &Ui) -> Result<Store
     // While the lock was waited for, somebody else may have completed the run.
     let before = job.before.as_ref().map(|before| interrupted(&store, before.run));
     job.before = before.transpose()?;
-    let host = host(&job, ui)?;
-    let salt = store.secret_salt()?;
-    let mut secrets = secrets::take_out(&mut job.plan, salt)?;
-    let mut command: Vec<String> =
-        std::env::args_os().map(|word| word.to_string_lossy().into_owned()).collect();
-    if job.plan.hides_secrets {
-        command = secrets::without_secrets(&command, salt, &mut secrets);
-    }
-    if !locate::root().path("/proc/stat").exists() {
-        ui.warn(
-            "/proc is not mounted, so plumb can't see what else runs: mount -t proc proc /proc",
-        );
-    }
-    let mut launcher = launcher(setup, &job, secrets);
-    let prepared = launcher.prepare_machine(&job.plan.points).map_err(unprepared)?;
-    prepared.notes.iter().for_each(|note| ui.say(note));
-    let identity = identity(&job, command, host, &launcher, prepared);
-    let live = job.live.then(|| LivePage::of(identity.run, store.path())).transpose()?;
+    let run = job.before.as_ref().map_or_else(plumb_machine::fresh_id, |record| record.run);
+    let ready = ReadyRun::of(setup, &mut job, run, store.secret_salt()?, ui)?;
+    let live = job.live.then(|| LivePage::of(run, store.path())).transpose()?;
     let mut listeners = Listeners {
         store: store.writer()?,
         progress: RunProgress::new(&job.plan, ui),
@@ -73,24 +58,7 @@ pub fn execute(setup: Setup, mut job: MeasuringJob<'_>, ui: &Ui) -> Result<Store
         page: live.as_ref(),
         announce: Some(ui.clone()),
     };
-    let mut recorder = recorder(&job.plan)?;
-    recorder.only = job.watched;
-    let context = RunContext {
-        clock: &SystemClock,
-        monitors: &mut recorder,
-        interrupted: &interrupt::is_interrupted,
-    };
-    let ended = plumb_engine::run(
-        &job.plan,
-        job.before.as_ref(),
-        &identity,
-        context,
-        &mut launcher,
-        &mut listeners,
-    );
-    // The keeper ends with its launcher and removes the folders; if it was killed, this process does both in its place.
-    drop(launcher);
-    plumb_keeper::stand_in(&job.folders.made());
+    let ended = ready.carry_out(&job, &mut listeners);
     // After the cleaning: the next run must not start next to what this one left.
     drop(lock);
     listeners.progress.finish();
@@ -98,14 +66,84 @@ pub fn execute(setup: Setup, mut job: MeasuringJob<'_>, ui: &Ui) -> Result<Store
         page.finish();
     }
     // Only now: an error before would leave the progress lines and the live page behind.
-    let ended = ended.map_err(ended_early)?;
+    let ended = ended?;
     if let Some(why) = &ended.unclean {
         ui.warn(&format!("could not clean up: {why}"));
     }
-    let record = store.record(identity.run)?;
-    plumb_query::keep(&store, &record)?;
-    let finding = plumb_query::of_run(&store, &record, SinceLastRun::IfItTells)?;
-    Ok(StoredRun { store, record, finding, ended })
+    StoredRun::of(store, run, ended)
+}
+
+impl StoredRun {
+    /// A run that is stored whole, with what it shows.
+    ///
+    /// # Errors
+    /// When it cannot be read back.
+    pub fn of(store: Store, run: Id, ended: Ended) -> Result<Self> {
+        let record = store.record(run)?;
+        plumb_query::keep(&store, &record)?;
+        let finding = plumb_query::of_run(&store, &record, SinceLastRun::IfItTells)?;
+        Ok(Self { store, record, finding, ended })
+    }
+}
+
+/// A run on a machine that is prepared for it.
+pub struct ReadyRun {
+    launcher: KeeperLauncher,
+    identity: Identity,
+}
+
+impl ReadyRun {
+    /// Prepares the machine. Secrets are taken out of the plan, with placeholders by this salt.
+    ///
+    /// # Errors
+    /// When the machine cannot be prepared as the plan wants it, or is not the one of the interrupted run.
+    pub fn of(
+        setup: Setup,
+        job: &mut MeasuringJob<'_>,
+        run: Id,
+        salt: SecretSalt,
+        ui: &Ui,
+    ) -> Result<Self> {
+        let host = host(job, ui)?;
+        let mut secrets = secrets::take_out(&mut job.plan, salt, std::mem::take(&mut job.secrets))?;
+        let mut command = job.command.clone().unwrap_or_else(|| {
+            std::env::args_os().map(|word| word.to_string_lossy().into_owned()).collect()
+        });
+        if job.plan.hides_secrets {
+            command = secrets::without_secrets(&command, salt, &mut secrets);
+        }
+        if !locate::root().path("/proc/stat").exists() {
+            ui.warn(
+                "/proc is not mounted, so plumb can't see what else runs: mount -t proc proc /proc",
+            );
+        }
+        let mut launcher = launcher(setup, job, secrets);
+        let prepared = launcher.prepare_machine(&job.plan.points).map_err(unprepared)?;
+        prepared.notes.iter().for_each(|note| ui.say(note));
+        let identity = identity(job, run, command, host, &launcher, prepared);
+        Ok(Self { launcher, identity })
+    }
+
+    /// Carries the plan out, and leaves the machine as it was.
+    ///
+    /// # Errors
+    /// When the run could not go on.
+    pub fn carry_out(mut self, job: &MeasuringJob<'_>, sink: &mut dyn EventSink) -> Result<Ended> {
+        let mut recorder = recorder(&job.plan)?;
+        recorder.only = job.watched;
+        let context = RunContext {
+            clock: &SystemClock,
+            monitors: &mut recorder,
+            interrupted: &interrupt::is_interrupted,
+        };
+        let before = job.before.as_ref();
+        let ended =
+            plumb_engine::run(&job.plan, before, &self.identity, context, &mut self.launcher, sink);
+        // The keeper ends with its launcher and removes the folders; if it was killed, this process does both in its place.
+        drop(self.launcher);
+        plumb_keeper::stand_in(&job.folders.made());
+        ended.map_err(ended_early)
+    }
 }
 
 /// A run of which all points were measured.
@@ -153,6 +191,7 @@ fn launcher(setup: Setup, job: &MeasuringJob<'_>, secrets: KnownSecrets) -> Keep
 /// Who measures, by which command line, on the machine as it is prepared.
 fn identity(
     job: &MeasuringJob<'_>,
+    run: Id,
     command: Vec<String>,
     host: Host,
     launcher: &KeeperLauncher,
@@ -164,7 +203,7 @@ fn identity(
     let by_user = job.plan.prepared(None);
     let environment = plumb_machine::with_fact(&with_far_ends, "prepared", by_user);
     Identity {
-        run: job.before.as_ref().map_or_else(plumb_machine::fresh_id, |record| record.run),
+        run,
         plumb: env!("CARGO_PKG_VERSION").into(),
         command,
         owner: plumb_machine::owner(&root),

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use plumb_analysis::{Comparison, Estimate, NoVerdict, PointComparison, SessionsFinding};
-use plumb_model::{Host, Plan, RunRecord, Verdict};
+use plumb_model::{Host, KnownSecrets, Plan, RunRecord, Verdict};
 
 use crate::error::Exit;
 use crate::measuring::target::Folders;
@@ -18,6 +18,10 @@ pub struct MeasuringJob<'j> {
     pub folders: Folders,
     /// The name of this host, if one is given.
     pub host: Option<Host>,
+    /// The secrets for which the plan has placeholders already.
+    pub secrets: KnownSecrets,
+    /// The command line for the record; None: that of this process.
+    pub command: Option<Vec<String>>,
     /// The file of the store; None: the usual one.
     pub store: Option<&'j Path>,
     /// Whether to wait for other plumbs.
@@ -42,6 +46,8 @@ impl<'j> MeasuringJob<'j> {
             before: None,
             folders,
             host: None,
+            secrets: KnownSecrets::default(),
+            command: None,
             store,
             lock: true,
             explicit: true,

@@ -100,34 +100,19 @@ impl RunProgress {
         }
         let mut finished = false;
         match &event.event {
-            Event::InvocationStarted { point, role: Role::Workload, .. } => {
-                self.view.current = Some(*point);
-                self.view.activity = None;
-            }
-            Event::Progress { point, text } => {
-                self.view.doing(*point, text);
-                // Few come, and the newest may be true for long: it is not left out because something was just drawn.
-                if self.ui.is_live() {
-                    self.drawn_at = None;
-                }
-            }
-            // Its point is open still, and the next program is not there yet.
-            Event::InvocationEnded { .. } => {
-                self.view.activity = None;
-                return;
-            }
-            Event::Unsupported(missing) => self.view.unsupported(missing.point),
+            // Few come, and the newest may be true for long: it is not left out because something was just drawn.
+            Event::Progress { .. } if self.ui.is_live() => self.drawn_at = None,
             Event::Decided(decision) => {
                 self.tell(decision);
-                self.view.decided(decision);
                 // At the end of the time all points end together: one line is enough.
                 let over = [StopReason::Budget, StopReason::Time];
                 finished = decision.stop.is_some_and(|stop| !over.contains(&stop));
             }
-            _ => return,
+            _ => {}
         }
-        self.view.at(Duration::from_nanos(event.at_ns));
-        self.draw(finished);
+        if self.view.take(event) {
+            self.draw(finished);
+        }
     }
 
     /// Wipes what was drawn: the scorecard comes next.

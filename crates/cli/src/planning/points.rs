@@ -132,6 +132,23 @@ fn suite_text(name: &str) -> Result<Option<String>> {
         .map_err(|error| CommandError::usage(format!("can't read the suite {name}: {error}")))
 }
 
+/// The texts of those of these names that are suites in files, by their names.
+///
+/// # Errors
+/// When a file is too long, or cannot be read.
+pub fn suites_in_files(names: &[String]) -> Result<BTreeMap<String, String>> {
+    let mut texts = BTreeMap::new();
+    for name in names {
+        // Built-in suites are at the other end, too.
+        if suite::builtin(name).is_none()
+            && let Some(text) = suite_text(name)?
+        {
+            texts.insert(name.clone(), text);
+        }
+    }
+    Ok(texts)
+}
+
 /// The file of a suite: what a plug-in brings under this name, else the name as a path.
 fn suite_path(name: &str) -> PathBuf {
     // A name with a slash or a dot is a path or a workload's id: the plug-ins need not be looked through.

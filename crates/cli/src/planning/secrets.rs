@@ -14,12 +14,16 @@ use crate::error::{CommandError, Result};
 /// The beginning of the name of a variable that holds a secret; the digest follows.
 const VARIABLE: &str = "PLUMB_SECRET_";
 
-/// Replaces what looks like a secret in a plan, if it says so; the secrets for which it has placeholders then.
+/// Replaces what looks like a secret in a plan, if it says so; the secrets for which it has placeholders then, next to those that
+/// are `known` already.
 ///
 /// # Errors
-/// When a stored plan has a placeholder, and no variable of the environment holds its secret.
-pub fn take_out(plan: &mut Plan, salt: SecretSalt) -> Result<KnownSecrets> {
-    let mut known = KnownSecrets::default();
+/// When a stored plan has a placeholder, and its secret is neither known nor in a variable of the environment.
+pub fn take_out(
+    plan: &mut Plan,
+    salt: SecretSalt,
+    mut known: KnownSecrets,
+) -> Result<KnownSecrets> {
     if plan.hides_secrets {
         hide_in_plan(plan, salt, &mut known)?;
     }

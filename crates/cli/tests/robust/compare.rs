@@ -76,7 +76,7 @@ fn what_can_not_be_compared_is_said() {
     exec(&place, "-n 2 -q --label a=1", &["true"]).exits(0);
     exec(&place, "-n 2 -q --label a=2", &["sleep 0.01"]).exits(0);
     place.run("compare last last~0").unwrap().exits(2).says(&["are the same run"]);
-    place.run("compare last").unwrap().exits(2);
+    place.run("compare last").unwrap().exits(2).says(&["compare needs two runs, or --by"]);
     place.run("compare last nothing=1").unwrap().exits(2);
     let apart = place.run("compare a=1 a=2").unwrap().exits(3);
     apart.says(&["no series in common", "a=1 measured process.command:command="]);
@@ -86,7 +86,7 @@ fn what_can_not_be_compared_is_said() {
     place.run("compare --by a").unwrap().exits(3).says(&["no series in common"]);
     place.run("run storage.sequential:size=900TiB --no-lock -q --label a=3").unwrap().exits(3);
     place.run("compare a=1 a=3").unwrap().exits(3).says(&["a=3 measured nothing"]);
-    place.run("compare").unwrap().exits(2).says(&["<RUN> <RUN>"]);
+    place.run("compare").unwrap().exits(2).says(&["<RUN>"]);
     let unknown = place.run("compare --by nosuch a=1 a=2").unwrap().exits(2);
     unknown.says(&["none of these runs has a label or fact `nosuch`"]);
 }

@@ -45,6 +45,7 @@ const PRINTING: &[&str] = &[
     "peer --key peer.key --listen 127.0.0.1:0",
     "import hyperfine.json",
     "plugin check ./plugin.sh",
+    "fleet list --json",
     "store info",
     "completions bash",
     "man run",

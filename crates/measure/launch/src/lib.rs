@@ -28,4 +28,4 @@ pub use preparations::may_have;
 pub use progress::ignore_progress;
 pub use refusal::LaunchRefusal;
 pub use slot_report::SlotReport;
-pub use validate::{MOST_OF_SUPPLY, SampleShape, valid_supply, valid_trial};
+pub use validate::{MOST_OF_SUPPLY, SampleShape, ready as valid_ready, valid_supply, valid_trial};

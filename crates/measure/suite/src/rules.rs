@@ -9,7 +9,7 @@ use crate::quantity::{share, time_ns};
 /// The rules that are stated; what is not stated stays as it is.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Args)]
 pub struct TypedRules {
-    /// Measure until the interval is no wider than ± this share of the estimate [default: 1%]
+    /// Stop when the interval is ± this share of the estimate [default: 1%]
     ///
     /// A suite may set another default. No precision is required if you give --min-invocations or --min-time.
     #[arg(long, value_name = "SHARE")]

@@ -121,6 +121,18 @@ impl SecretSalt {
         let whole = uuid::Uuid::new_v5(&self.0, secret.as_bytes()).simple().to_string();
         whole[..DIGEST_DIGITS].to_owned()
     }
+
+    /// The salt as hexadecimal digits, for an agent on another machine whose run is kept in this store.
+    #[must_use]
+    pub fn digits(&self) -> String {
+        self.0.simple().to_string()
+    }
+
+    /// The salt of these digits; None if they are none.
+    #[must_use]
+    pub fn of_digits(digits: &str) -> Option<Self> {
+        uuid::Uuid::try_parse(digits).ok().map(Self)
+    }
 }
 
 /// A noise audit of a machine.

@@ -5,8 +5,8 @@ use std::fmt;
 use std::path::Path;
 
 use plumb_model::{
-    CounterAmount, EventSink, Host, Id, RecordSource, RunCosts, RunUpdate, SeriesName, SinkError,
-    Stamped, Target, Trace,
+    CounterAmount, EventSink, FleetRecord, Host, Id, MachineEnd, RecordSource, RunCosts, RunUpdate,
+    SeriesName, SinkError, Stamped, Target, Trace,
 };
 
 use crate::answers::{
@@ -159,6 +159,30 @@ pub trait Backend: RecordSource<Error = StoreError> + fmt::Debug + Send {
         at_unix_ns: i64,
         fresh: &mut dyn FnMut() -> Id,
     ) -> Result<(), StoreError>;
+
+    /// Keeps which machines are asked to carry out a command.
+    ///
+    /// # Errors
+    /// When the store cannot be written.
+    fn begin_fleet(&self, fleet: &FleetRecord) -> Result<(), StoreError>;
+
+    /// Keeps what became of a machine, by its position in the fleet. The last fact of a machine counts.
+    ///
+    /// # Errors
+    /// When the store cannot be written, or has no such fleet.
+    fn end_machine(
+        &self,
+        fleet: Id,
+        position: usize,
+        at_unix_ns: i64,
+        end: &MachineEnd,
+    ) -> Result<(), StoreError>;
+
+    /// All fleets, oldest first.
+    ///
+    /// # Errors
+    /// When they cannot be read.
+    fn fleets(&self) -> Result<Vec<FleetRecord>, StoreError>;
 
     /// Keeps the files that these runs executed. What is kept of a run already stays as it is.
     ///

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use plumb_model::{Decision, Goal, Plan, StopReason};
+use plumb_model::{Decision, Event, Goal, Plan, Role, Stamped, StopReason};
 
 /// A run under way.
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -64,6 +64,27 @@ impl ProgressView {
     pub fn at(&mut self, elapsed: Duration) {
         self.elapsed = elapsed;
         self.remaining = self.predicted();
+    }
+
+    /// Takes an event of the run; whether there is something new to draw.
+    pub fn take(&mut self, stamped: &Stamped) -> bool {
+        match &stamped.event {
+            Event::InvocationStarted { point, role: Role::Workload, .. } => {
+                self.current = Some(*point);
+                self.activity = None;
+            }
+            Event::Progress { point, text } => self.doing(*point, text),
+            // Its point is open still, and the next program is not there yet.
+            Event::InvocationEnded { .. } => {
+                self.activity = None;
+                return false;
+            }
+            Event::Unsupported(missing) => self.unsupported(missing.point),
+            Event::Decided(decision) => self.decided(decision),
+            _ => return false,
+        }
+        self.at(Duration::from_nanos(stamped.at_ns));
+        true
     }
 
     /// The program of a point says that it is doing something.

@@ -10,6 +10,7 @@ pub mod charts;
 pub mod check;
 pub mod comparison;
 mod figure;
+mod fleet;
 pub mod history;
 mod json_parts;
 pub mod machine;
@@ -29,6 +30,10 @@ pub use comparison::{
     comparison_markdown, gate_json, proof_lines,
 };
 pub use figure::figure;
+pub use fleet::{
+    FleetDocument, FleetMachine, FleetPart, FleetsDocument, MachinePart, fleet_card, fleet_json,
+    fleets_card, fleets_json,
+};
 pub use history::{
     HistoryDocument, history_card, history_document, history_json, history_markdown,
 };

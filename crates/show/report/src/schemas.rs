@@ -31,6 +31,8 @@ fn the_committed_schemas_are_those_of_the_documents() {
     is_committed::<CheckDocument>("plumb.check-1.json");
     is_committed::<GateDocument>("plumb.gate-1.json");
     is_committed::<SessionsDocument>("plumb.sessions-1.json");
+    is_committed::<crate::FleetDocument>("plumb.fleet-1.json");
+    is_committed::<crate::FleetsDocument>("plumb.fleets-1.json");
     is_committed::<crate::WhyDocument>("plumb.why-1.json");
     is_committed::<crate::AdviceDocument>("plumb.advice-1.json");
     is_committed::<crate::ReferencesDocument>("plumb.references-1.json");

@@ -1,5 +1,6 @@
 //! `plumb run`: suites, workloads and plug-ins.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
@@ -11,6 +12,9 @@ use plumb_suite::{expectations, expectations_of_machine, state_sampling, time_ns
 use crate::commands::run::{schedule, tool_arguments};
 use crate::commands::subcommand::{Context, Subcommand};
 use crate::error::{CommandError, Exit, Result};
+use crate::fleet::agent_command::AgentCommand;
+use crate::fleet::arguments::{MachineArgs, refuse_options};
+use crate::fleet::measure_on::{FleetRequest, measure_on};
 use crate::locate;
 use crate::measuring::execute::interrupted;
 use crate::measuring::job::MeasuringJob;
@@ -45,6 +49,7 @@ use crate::ui::Ui;
                                                    bonnie++ passes, with bonnie++ arguments
   plumb run network.tcp --expect network.tcp=9Gbit/s   compared with an expected result
   plumb run network.tcp network.rr --to ssh:web1   between this machine and another
+  plumb run first-look --on web1,root@web2         on two other machines, by ssh
   plumb run storage.sequential --ceilings          also the same I/O on a file in memory
   plumb run ssh.copy:path=veth,rtt=20ms --ceilings    find the bottleneck of a copy
   plumb run cpu.sieve --for 4h                     a four-hour soak test
@@ -111,6 +116,8 @@ pub struct RunArgs {
     #[arg(long, value_name = "TIME", conflicts_with = "resume", hide_short_help = true)]
     invocation_time: Option<String>,
     #[command(flatten)]
+    machines: MachineArgs,
+    #[command(flatten)]
     goal: GoalArgs,
 }
 
@@ -120,12 +127,66 @@ impl Subcommand for RunArgs {
     }
 }
 
-/// Measures what is named, or completes an interrupted run.
+/// Measures what is named, here or on other machines, or completes an interrupted run.
 fn run(args: &RunArgs, store: Option<&Path>, ui: &Ui) -> Result<Exit> {
+    if let Some(machines) = args.machines.named()? {
+        refuse_elsewhere(args)?;
+        let suites = points::suites_in_files(&args.names)?;
+        return measure_on(
+            FleetRequest { machines, at_once: args.machines.at_once(), suites },
+            store,
+            ui,
+        );
+    }
     let mut setup = Setup::start()?;
     if let Some(name) = &args.resume {
         return resume(setup, args, name, store, ui);
     }
+    match args.job(&mut setup, store, ui)? {
+        Some(job) => measure(setup, job, ui),
+        None => Ok(Exit::Fine),
+    }
+}
+
+/// Options that have no meaning if other machines measure.
+fn refuse_elsewhere(args: &RunArgs) -> Result<()> {
+    let execution = &args.goal.execution;
+    refuse_options(&[
+        ("--resume", args.resume.is_some()),
+        ("--dry-run", args.dry_run),
+        ("--every", args.every.is_some()),
+        ("--live", args.live.live),
+        ("--to", execution.to.is_some()),
+        ("--host", execution.host.is_some()),
+    ])
+}
+
+impl AgentCommand for RunArgs {
+    fn read_suites_from(&mut self, files: &BTreeMap<String, PathBuf>) {
+        for name in &mut self.names {
+            if let Some(file) = files.get(name) {
+                *name = file.to_string_lossy().into_owned();
+            }
+        }
+    }
+
+    fn job<'j>(
+        &'j self,
+        setup: &mut Setup,
+        store: Option<&'j Path>,
+        ui: &Ui,
+    ) -> Result<Option<MeasuringJob<'j>>> {
+        job(self, setup, store, ui)
+    }
+}
+
+/// The job that the arguments describe; None if there is nothing to measure, because they only ask for a plan or a timer.
+fn job<'j>(
+    args: &'j RunArgs,
+    setup: &mut Setup,
+    store: Option<&'j Path>,
+    ui: &Ui,
+) -> Result<Option<MeasuringJob<'j>>> {
     let asked = tool_arguments::read(&args.names, &args.arguments)?;
     setup.keep_to(&args.goal.execution.prepare);
     let all = setup.all_threads();
@@ -149,7 +210,7 @@ fn run(args: &RunArgs, store: Option<&Path>, ui: &Ui) -> Result<Exit> {
     if args.dry_run {
         let found = dry_run(&mut named, &args.goal, args.soak.as_deref())?;
         ui.out(&if ui.wants_json() { pretty(&found)? } else { found.text() });
-        return Ok(Exit::Fine);
+        return Ok(None);
     }
     let conditions = RunConditions {
         has_far_end,
@@ -163,22 +224,22 @@ fn run(args: &RunArgs, store: Option<&Path>, ui: &Ui) -> Result<Exit> {
     };
     let expectations = all_expectations(&named, &args.expect, &conditions, ui)?;
     if let Some(every) = &args.every {
-        return schedule::print(every, &args.names, store, ui);
+        schedule::print(every, &args.names, store, ui)?;
+        return Ok(None);
     }
     let soak_ns = args.soak.as_deref().map(time_ns).transpose()?;
     let named_request = PlanRequest::of_named(named, companions, &args.goal, prepare, soak_ns)?;
     let request = asked.applied_to(PlanRequest { expectations, ..named_request }, &args.goal);
     let folders = folders(&mut setup.keeper, &args.target.or(asked.dir()))?;
     let plan = plan(request, &args.goal.execution, &folders.dir)?;
-    let job = MeasuringJob {
+    Ok(Some(MeasuringJob {
         lock: !args.goal.execution.no_lock,
         host: args.goal.execution.host.clone(),
         explicit,
         live: args.live.live,
         full: args.full,
         ..MeasuringJob::new(plan, folders, store)
-    };
-    measure(setup, job, ui)
+    }))
 }
 
 /// What decides whether references of this kind of machine are of the same work.

@@ -23,8 +23,18 @@ use crate::answers::MergeReport;
 use crate::error::StoreError;
 
 /// Rows with a key that means the same in every store.
-const SHARED: [&str; 7] =
-    ["machine", "environment", "description", "plan", "baseline", "kept_file", "kept"];
+const SHARED: [&str; 10] = [
+    "machine",
+    "environment",
+    "description",
+    "plan",
+    "baseline",
+    "kept_file",
+    "kept",
+    "fleet",
+    "fleet_machine",
+    "fleet_outcome",
+];
 
 /// Rows known by an integer that means something in one store only.
 const LOCAL: [&str; 4] = ["run", "series", "counter", "invocation"];

@@ -7,6 +7,7 @@ mod counters;
 mod db_error;
 mod derived;
 mod fixture_notes;
+mod fleet;
 mod info;
 mod kept;
 mod merge;

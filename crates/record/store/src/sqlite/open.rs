@@ -13,7 +13,7 @@ use rusqlite::{Connection, ErrorCode, OpenFlags, TransactionBehavior};
 use super::db_error::DbError;
 use super::schema::{APPLICATION_ID, KNOWN, SCHEMA};
 use super::version::version;
-use super::{derived, kept, salt};
+use super::{derived, fleet, kept, salt};
 use crate::error::StoreError;
 
 /// How long to wait for another process: an import of some million samples.
@@ -151,6 +151,7 @@ fn refuse_folder(path: &Path) -> Result<(), DbError> {
 fn make(connection: &mut Connection) -> Result<(), DbError> {
     let is_complete = derived::has_tables(connection)?
         && kept::has_tables(connection)?
+        && fleet::has_tables(connection)?
         && salt::has_table(connection)?;
     if version(connection)?.is_some() && is_complete {
         return Ok(());
@@ -164,6 +165,7 @@ fn make(connection: &mut Connection) -> Result<(), DbError> {
     }
     derived::create(&step)?;
     kept::create(&step)?;
+    fleet::create(&step)?;
     salt::create(&step)?;
     Ok(step.commit()?)
 }
@@ -215,7 +217,7 @@ pub(super) fn beside(path: &Path, suffix: &str) -> PathBuf {
 #[cfg(test)]
 mod tests {
     use super::{APPLICATION_ID, KNOWN, SCHEMA, journal, on_network, writable};
-    use crate::sqlite::schema::{DERIVED, KEPT, SALT};
+    use crate::sqlite::schema::{DERIVED, FLEET, KEPT, SALT};
     use rusqlite::Connection;
     use std::path::Path;
 
@@ -225,6 +227,7 @@ mod tests {
         db.execute_batch(SCHEMA).unwrap();
         db.execute_batch(DERIVED).unwrap();
         db.execute_batch(KEPT).unwrap();
+        db.execute_batch(FLEET).unwrap();
         db.execute_batch(SALT).unwrap();
         let loose: i64 = db
             .query_row(

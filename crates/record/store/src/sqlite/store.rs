@@ -3,15 +3,16 @@
 use std::path::{Path, PathBuf};
 
 use plumb_model::{
-    CounterAmount, Host, Id, RecordSource, RunCosts, RunRecord, RunUpdate, SeriesName, Stamped,
-    Target, Trace,
+    CounterAmount, FleetRecord, Host, Id, MachineEnd, RecordSource, RunCosts, RunRecord, RunUpdate,
+    SeriesName, Stamped, Target, Trace,
 };
 use rusqlite::Connection;
 
 use super::db_error::{DbError, at};
 use super::write::SqliteWriter;
 use super::{
-    baseline, counters, derived, info, kept, merge, open, read, salt, series, snapshot, updates,
+    baseline, counters, derived, fleet, info, kept, merge, open, read, salt, series, snapshot,
+    updates,
 };
 use crate::answers::{
     AuditFact, Baseline, DerivedRun, FreshlyDerived, KeptFile, MergeReport, RunEnd, RunSummary,
@@ -175,6 +176,24 @@ impl Backend for Sqlite {
     ) -> Result<(), StoreError> {
         let before = self.baseline(name)?.map(|baseline| baseline.runs).unwrap_or_default();
         self.change(|db| baseline::set(db, name, (&before, runs), at_unix_ns, fresh))
+    }
+
+    fn begin_fleet(&self, fleet: &FleetRecord) -> Result<(), StoreError> {
+        self.change(|db| fleet::begin(db, fleet))
+    }
+
+    fn end_machine(
+        &self,
+        fleet: Id,
+        position: usize,
+        at_unix_ns: i64,
+        end: &MachineEnd,
+    ) -> Result<(), StoreError> {
+        self.change(|db| fleet::end(db, fleet, position, at_unix_ns, end))
+    }
+
+    fn fleets(&self) -> Result<Vec<FleetRecord>, StoreError> {
+        self.read(fleet::fleets)
     }
 
     fn keep_files(&self, runs: &[Id], files: &[KeptFile]) -> Result<(), StoreError> {

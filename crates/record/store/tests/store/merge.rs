@@ -334,6 +334,10 @@ fn every_table_is_merged_but_imports_and_salt() {
          INSERT INTO kept_file VALUES (x'00112233445566778899aabbccddeeff', x'7f454c46');
          INSERT INTO kept VALUES (x'01930000000070008000000000000002', './work',
            x'00112233445566778899aabbccddeeff', 1, NULL);
+         INSERT INTO fleet VALUES (x'01930000000070008000000000000003', 1, '[]');
+         INSERT INTO fleet_machine VALUES (x'01930000000070008000000000000003', 0, 'web1',
+           x'01930000000070008000000000000002');
+         INSERT INTO fleet_outcome VALUES (x'01930000000070008000000000000003', 0, 2, 'complete', NULL, '[]');
          INSERT INTO audit SELECT machine, environment, 1, '{}', 'web1' FROM target LIMIT 1;",
     )
     .unwrap();

@@ -39,12 +39,14 @@ pub use json::{RunDocument, document, json};
 pub use labels::metric;
 pub use levels::LevelsText;
 pub use markdown::markdown;
+pub(crate) use results_table::interval;
 pub use results_table::{
     best_quarter_text, bits_text, both_intervals, energy_text, other_cpu_text, pauses_text,
     scaled_text,
 };
 pub use sentences::in_words;
 pub use since_last::since_last_text;
+pub(crate) use terminal::end;
 pub use terminal::{NextSteps, scorecard};
 pub use view::{
     Family, FlagNote, ResultRow, View, baseline_text, comparison_text, difference_text,

@@ -198,7 +198,7 @@ fn median(figure: &Figure) -> TextLine {
     TextLine::new(Style::Estimate, &figure.estimate)
 }
 
-pub(super) fn interval(figure: &Figure) -> TextLine {
+pub(crate) fn interval(figure: &Figure) -> TextLine {
     match &figure.interval {
         Ok(_) => TextLine::new(Style::Interval, &figure.brackets()),
         Err(_) => TextLine::new(Style::Flag, &figure.interval_cell()),

@@ -280,7 +280,8 @@ fn since_last(view: &View, terminal: &Terminal) -> String {
 /// Columns of the longest command that has what it does next to it; that of longer ones stands below.
 const LONGEST_BESIDE: usize = 56;
 
-fn end(closing: &NextSteps, terminal: &Terminal) -> String {
+/// Where the run is stored, and the next commands.
+pub(crate) fn end(closing: &NextSteps, terminal: &Terminal) -> String {
     let mut out = String::new();
     if let Some(stored) = &closing.stored {
         out.push_str(

@@ -1,0 +1,182 @@
+//! `plumb agent`: carries out the command of a plumb on another machine.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::io::{stdin, stdout};
+use std::os::fd::AsFd;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use clap::{Arg, ArgAction, Args, Command, FromArgMatches};
+use plumb_agent::{AgentEnd, AgentTicket, EventSpool, LogLine, NearRequest, read_ticket, watch};
+use plumb_model::{KnownSecrets, Plan};
+use plumb_store::SecretSalt;
+
+use crate::commands::exec::ExecArgs;
+use crate::commands::run::RunArgs;
+use crate::commands::subcommand::{Context, Subcommand};
+use crate::error::{CommandError, Exit, Result};
+use crate::fleet::agent_command::AgentCommand;
+use crate::locate;
+use crate::measuring::execute::{ReadyRun, take_lock};
+use crate::measuring::setup::Setup;
+use crate::planning::secrets;
+use crate::ui::Ui;
+
+/// After the near end is gone, a run ends within this time in order; then at once.
+const END_WITHIN: Duration = Duration::from_secs(3);
+
+/// Carry out the command of a plumb on another machine
+#[derive(Debug, Args)]
+pub struct AgentArgs {
+    /// Remove this folder at the end; it has the binary
+    #[arg(long)]
+    folder: Option<PathBuf>,
+}
+
+impl Subcommand for AgentArgs {
+    fn run(&self, context: &Context<'_>) -> Result<Exit> {
+        agent(self, context.ui)
+    }
+}
+
+/// Reads the ticket, and writes the event log. Errors go into the log, so that the near end can report them.
+fn agent(args: &AgentArgs, ui: &Ui) -> Result<Exit> {
+    let input = stdin().as_fd().try_clone_to_owned().map_err(|error| bug(&error))?;
+    let (ticket, lines) = read_ticket(input).map_err(CommandError::failed)?;
+    let mut setup = Setup::start()?;
+    // Whatever happens from here on, the keeper removes it.
+    let folder = own_folder(&mut setup, args.folder.as_deref())?;
+    watch(lines, end_run).map_err(|error| bug(&error))?;
+    let output = stdout().as_fd().try_clone_to_owned().map_err(|error| bug(&error))?;
+    let mut spool = EventSpool::begin(output, &ticket.nonce, env!("CARGO_PKG_VERSION"))
+        .map_err(|error| CommandError::failed(error.0))?;
+    let line = match carry_out(&ticket, setup, &folder, &mut spool, ui) {
+        Ok(end) => LogLine::Ended(end),
+        Err(error) => LogLine::Refused {
+            exit: error.exit().number(),
+            message: error.to_string(),
+            hints: error.hints().to_vec(),
+        },
+    };
+    spool.end(&line).map_err(|error| CommandError::failed(error.0))?;
+    Ok(Exit::Fine)
+}
+
+/// What the near end wants: both requests end the run. If the near end is gone, the process does not wait long for that; its keeper
+/// then ends all others and restores the machine.
+fn end_run(request: NearRequest) {
+    let own = rustix::process::getpid();
+    // As a user does with Ctrl-C: once to end in order, twice to end at once.
+    let _ = rustix::process::kill_process(own, rustix::process::Signal::TERM);
+    if request == NearRequest::Gone {
+        std::thread::sleep(END_WITHIN);
+        let _ = rustix::process::kill_process(own, rustix::process::Signal::TERM);
+    }
+}
+
+/// The folder with the binary, or a fresh one; its keeper removes it.
+fn own_folder(setup: &mut Setup, given: Option<&Path>) -> Result<PathBuf> {
+    if let Some(folder) = given {
+        setup.keeper.own(folder)?;
+        return Ok(folder.to_path_buf());
+    }
+    let folder = std::env::temp_dir().join(format!("{}-agent", locate::fresh_name()));
+    setup.keeper.own(&folder)?;
+    fs::create_dir(&folder).map_err(|error| {
+        CommandError::file(format!("can't make the folder {}: {error}", folder.display()))
+    })?;
+    Ok(folder)
+}
+
+fn carry_out(
+    ticket: &AgentTicket,
+    mut setup: Setup,
+    folder: &Path,
+    spool: &mut EventSpool<std::os::fd::OwnedFd>,
+    ui: &Ui,
+) -> Result<AgentEnd> {
+    let salt = SecretSalt::of_digits(&ticket.salt)
+        .ok_or_else(|| CommandError::bug("the ticket has no salt"))?;
+    let mut command = parsed(&ticket.words)?;
+    command.read_suites_from(&write_suites(&ticket.suites, folder)?);
+    let job = command.job(&mut setup, None, ui)?;
+    let mut job = job.ok_or_else(|| CommandError::usage("there is nothing to measure"))?;
+    job.command = Some(ticket.command.clone());
+    job.host = ticket.host.known().map(|_| ticket.host.clone());
+    for (name, value) in &ticket.labels {
+        job.plan.labels.entry(name.clone()).or_insert_with(|| value.clone());
+    }
+    if let Some(before) = &ticket.before {
+        // The stored plan has placeholders; the words have the secrets for which they stand.
+        job.secrets = secrets::take_out(&mut job.plan, salt, KnownSecrets::default())?;
+        job.plan = Plan { dir: job.plan.dir.clone(), ..before.plan.clone() };
+        job.before = Some((**before).clone());
+    }
+    let explicit = job.explicit;
+    let lock = if job.lock { Some(take_lock(ui)?) } else { None };
+    let ready = ReadyRun::of(setup, &mut job, ticket.run, salt, ui)?;
+    let ended = ready.carry_out(&job, spool)?;
+    drop(lock);
+    Ok(AgentEnd {
+        interrupted: ended.interrupted,
+        measured: ended.measured,
+        failed: ended.failed,
+        unsupported: ended.unsupported,
+        unclean: ended.unclean,
+        explicit,
+    })
+}
+
+/// The command of a ticket.
+fn parsed(words: &[String]) -> Result<Box<dyn AgentCommand>> {
+    // The near end has refused what is wrong, with all that clap can say about it.
+    let refused = |error: clap::Error| CommandError::usage(error.to_string());
+    let matches = Command::new("plumb")
+        .no_binary_name(true)
+        // How the near end shows the results does not matter here.
+        .args([flag("json", None), flag("quiet", Some('q'))])
+        .subcommands([
+            RunArgs::augment_args(Command::new("run")),
+            ExecArgs::augment_args(Command::new("exec")),
+        ])
+        .try_get_matches_from(words)
+        .map_err(refused)?;
+    match matches.subcommand() {
+        Some(("run", arguments)) => {
+            Ok(Box::new(RunArgs::from_arg_matches(arguments).map_err(refused)?))
+        }
+        Some(("exec", arguments)) => {
+            Ok(Box::new(ExecArgs::from_arg_matches(arguments).map_err(refused)?))
+        }
+        _ => Err(CommandError::usage("an agent carries out `run` and `exec` only")),
+    }
+}
+
+fn flag(name: &'static str, short: Option<char>) -> Arg {
+    let flag = Arg::new(name).long(name).global(true).action(ArgAction::SetTrue);
+    match short {
+        Some(short) => flag.short(short),
+        None => flag,
+    }
+}
+
+/// Writes the suites of the near end to files, by their names there.
+fn write_suites(
+    suites: &BTreeMap<String, String>,
+    folder: &Path,
+) -> Result<BTreeMap<String, PathBuf>> {
+    let mut files = BTreeMap::new();
+    for (number, (name, text)) in suites.iter().enumerate() {
+        let file = folder.join(format!("suite-{number}.toml"));
+        fs::write(&file, text).map_err(|error| {
+            CommandError::file(format!("can't write {}: {error}", file.display()))
+        })?;
+        files.insert(name.clone(), file);
+    }
+    Ok(files)
+}
+
+fn bug(error: &std::io::Error) -> CommandError {
+    CommandError::bug(format!("the agent: {error}"))
+}

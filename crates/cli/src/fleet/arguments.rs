@@ -1,0 +1,93 @@
+//! The arguments that name other machines.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::num::NonZeroUsize;
+use std::path::Path;
+
+use clap::Args;
+use plumb_agent::{MachineAddress, read_inventory};
+
+use crate::error::{CommandError, Result};
+
+/// Machines that measure, instead of this one.
+#[derive(Debug, Default, Args)]
+#[command(next_help_heading = "How to measure")]
+pub struct MachineArgs {
+    /// Measure on other machines by ssh: [USER@]HOST[:PORT], or `local`
+    ///
+    /// plumb copies itself to each machine, measures on all of them at the same time, stores one run per machine here, and
+    /// removes the copies. The ssh configuration applies; ssh must connect without a prompt.
+    #[arg(long, value_name = "HOST,…", value_delimiter = ',')]
+    on: Vec<String>,
+    /// Measure on the machines of an Ansible inventory: INI, or the JSON of `ansible-inventory --list`
+    ///
+    /// The variables ansible_host, ansible_port, ansible_user, ansible_ssh_private_key_file and ansible_connection are used.
+    #[arg(long, value_name = "FILE[:GROUP]", conflicts_with = "on", hide_short_help = true)]
+    inventory: Option<String>,
+    /// Measure on at most N machines at the same time
+    #[arg(long, value_name = "N", hide_short_help = true)]
+    at_once: Option<NonZeroUsize>,
+}
+
+/// The options above, which other machines do not get, with whether a value follows them.
+pub const OF_THIS_MACHINE: [(&str, bool); 3] =
+    [("--on", true), ("--inventory", true), ("--at-once", true)];
+
+impl MachineArgs {
+    /// The machines that were named; None for this one alone.
+    ///
+    /// # Errors
+    /// When a name is not a machine, or is there twice.
+    pub fn named(&self) -> Result<Option<Vec<MachineAddress>>> {
+        let machines = match &self.inventory {
+            Some(typed) => of_inventory(typed)?,
+            None if self.on.is_empty() => {
+                return match self.at_once {
+                    Some(_) => Err(CommandError::usage("--at-once needs --on or --inventory")),
+                    None => Ok(None),
+                };
+            }
+            None => self
+                .on
+                .iter()
+                .map(|text| text.parse().map_err(|why| CommandError::usage(format!("--on: {why}"))))
+                .collect::<Result<Vec<MachineAddress>>>()?,
+        };
+        let mut names = BTreeSet::new();
+        match machines.iter().find(|machine| !names.insert(machine.name().to_owned())) {
+            Some(twice) => Err(CommandError::usage(format!("{} is named twice", twice.name()))
+                .hint("an alias in ~/.ssh/config gives a second port of a host its own name")),
+            None => Ok(Some(machines)),
+        }
+    }
+
+    /// How many machines measure at the same time at most.
+    pub fn at_once(&self) -> usize {
+        self.at_once.map_or(usize::MAX, NonZeroUsize::get)
+    }
+}
+
+/// Refuses options that have no meaning if other machines measure.
+///
+/// # Errors
+/// The first that was given.
+pub fn refuse_options(given: &[(&str, bool)]) -> Result<()> {
+    match given.iter().find(|(_, is_given)| *is_given) {
+        Some((option, _)) => Err(CommandError::usage(format!("{option} does not apply with --on"))
+            .hint("without --on, plumb measures this machine")),
+        None => Ok(()),
+    }
+}
+
+/// The machines of `FILE[:GROUP]`.
+fn of_inventory(typed: &str) -> Result<Vec<MachineAddress>> {
+    let (file, group) = match typed.rsplit_once(':') {
+        Some((file, group)) if !Path::new(typed).exists() => (file, Some(group)),
+        _ => (typed, None),
+    };
+    let wrong = |why: String| CommandError::usage(format!("the inventory {file}: {why}"));
+    let text = fs::read_to_string(file).map_err(|error| wrong(error.to_string()))?;
+    let inventory = read_inventory(&text).map_err(|error| wrong(error.to_string()))?;
+    inventory.machines(group).map_err(|error| wrong(error.to_string()))
+}

@@ -1,0 +1,10 @@
+//! Commands on other machines: one run per machine, all stored here.
+
+pub mod agent_command;
+pub mod arguments;
+mod binaries;
+pub mod measure_on;
+mod outcome;
+mod progress;
+pub mod show;
+mod typed_words;

@@ -1,0 +1,131 @@
+//! What became of the machines of a fleet.
+
+use plumb_agent::{AgentEnd, VisitFailure};
+use plumb_model::{Event, Id, MachineEnd, MachineOutcome, RunRecord, Stamped};
+use plumb_store::{Store, Writer};
+
+use crate::error::{Exit, Result};
+
+/// The run of a machine.
+pub struct MachineRun {
+    /// The name of the machine.
+    pub name: String,
+    run: Id,
+    writer: Box<dyn Writer>,
+    /// Whether something of it is stored.
+    has_begun: bool,
+    /// How its visit ended; None while it goes on.
+    ended: Option<std::result::Result<AgentEnd, VisitFailure>>,
+}
+
+impl MachineRun {
+    /// A run that has not begun.
+    pub fn new(name: &str, run: Id, writer: Box<dyn Writer>) -> Self {
+        Self { name: name.to_owned(), run, writer, has_begun: false, ended: None }
+    }
+
+    /// Stores an event of it.
+    ///
+    /// # Errors
+    /// When the store is full or locked, or the event contradicts the ones before.
+    pub fn take(&mut self, stamped: &Stamped) -> Result<()> {
+        self.writer.write(stamped)?;
+        self.has_begun |= matches!(stamped.event, Event::RunStarted { .. });
+        Ok(())
+    }
+
+    /// What is stored of it so far; None if it has not begun.
+    ///
+    /// # Errors
+    /// When it cannot be read back.
+    pub fn so_far(&self, store: &Store) -> Result<Option<RunRecord>> {
+        Ok(if self.has_begun { Some(store.record(self.run)?) } else { None })
+    }
+
+    /// Its visit is over; what became of it.
+    pub fn end(&mut self, ended: std::result::Result<AgentEnd, VisitFailure>) -> MachineEnd {
+        let end = machine_end(&ended);
+        self.ended = Some(ended);
+        end
+    }
+
+    /// The exit code that the machine alone would give.
+    fn exit(&self) -> Exit {
+        match &self.ended {
+            Some(Ok(end)) if end.interrupted => Exit::Interrupted,
+            Some(Ok(end)) if end.failed > 0 || end.unclean.is_some() => Exit::Failed,
+            Some(Ok(end)) if end.measured == 0 || (end.explicit && end.unsupported > 0) => {
+                Exit::Nothing
+            }
+            Some(Ok(_)) => Exit::Fine,
+            None | Some(Err(VisitFailure::Interrupted)) => Exit::Interrupted,
+            Some(Err(VisitFailure::Refused { exit, .. })) => {
+                let known = [Exit::Interrupted, Exit::Usage, Exit::Nothing];
+                known.into_iter().find(|known| known.number() == *exit).unwrap_or(Exit::Failed)
+            }
+            Some(Err(VisitFailure::Unreachable { .. } | VisitFailure::Unsupported { .. })) => {
+                Exit::Nothing
+            }
+            Some(Err(_)) => Exit::Failed,
+        }
+    }
+}
+
+fn machine_end(ended: &std::result::Result<AgentEnd, VisitFailure>) -> MachineEnd {
+    match ended {
+        Ok(end) => MachineEnd {
+            outcome: if end.interrupted {
+                MachineOutcome::Interrupted
+            } else {
+                MachineOutcome::Complete
+            },
+            why: end.unclean.as_ref().map(|why| format!("could not clean up: {why}")),
+            hints: Vec::new(),
+        },
+        Err(failure) => MachineEnd {
+            outcome: outcome(failure),
+            why: Some(failure.to_string()),
+            hints: match failure {
+                VisitFailure::Unreachable { fix, .. } | VisitFailure::Unsupported { fix, .. } => {
+                    vec![fix.clone()]
+                }
+                // The hints of a run that broke off are about resuming it there.
+                VisitFailure::Refused { hints, .. }
+                    if outcome(failure) != MachineOutcome::Failed =>
+                {
+                    hints.clone()
+                }
+                _ => Vec::new(),
+            },
+        },
+    }
+}
+
+fn outcome(failure: &VisitFailure) -> MachineOutcome {
+    match failure {
+        VisitFailure::Unreachable { .. } => MachineOutcome::Unreachable,
+        VisitFailure::Unsupported { .. } => MachineOutcome::Unsupported,
+        VisitFailure::Interrupted => MachineOutcome::Interrupted,
+        VisitFailure::Refused { exit, .. } if *exit == Exit::Usage.number() => {
+            MachineOutcome::Refused
+        }
+        VisitFailure::Refused { exit, .. } if *exit == Exit::Nothing.number() => {
+            MachineOutcome::Unsupported
+        }
+        VisitFailure::Refused { exit, .. } if *exit == Exit::Interrupted.number() => {
+            MachineOutcome::Interrupted
+        }
+        VisitFailure::Refused { .. }
+        | VisitFailure::Lost(_)
+        | VisitFailure::Failed(_)
+        | VisitFailure::NotTaken(_) => MachineOutcome::Failed,
+    }
+}
+
+/// If some machines measured and others did not, that is a failure; if none did, its own code says why.
+pub fn exit(runs: &[MachineRun]) -> Exit {
+    let exits: Vec<Exit> = runs.iter().map(MachineRun::exit).collect();
+    let worst = exits.iter().copied().min().unwrap_or(Exit::Nothing);
+    let has_result = exits.contains(&Exit::Fine);
+    if has_result && worst == Exit::Nothing { Exit::Failed } else { worst }
+}

@@ -1,0 +1,237 @@
+//! Commands on other machines (`--on`), which are this one by way of a real sshd.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::process::Stdio;
+use std::time::Duration;
+
+use serde_json::Value;
+
+use crate::common::ProgramOutput;
+use crate::common::processes::{describe, family, signal, wait_for};
+use crate::secrets::{SECRET, file_with_secret};
+use crate::sshd::FarSshd;
+use crate::{PATIENCE, parsed, place, results};
+
+/// A short run of one point.
+const RUN: &str = "run cpu.sieve --no-lock --prepare none --monitor none --max-invocations 2 --invocation-time 20ms";
+/// Nothing runs on a machine after this time, however the run ended.
+const NOTHING_RUNS_WITHIN: Duration = Duration::from_secs(15);
+
+/// What became of the machines, in order.
+fn outcomes(document: &Value) -> Vec<(&str, &str)> {
+    let machines = document["machines"].as_array().unwrap();
+    machines
+        .iter()
+        .map(|machine| (machine["name"].as_str().unwrap(), machine["outcome"].as_str().unwrap()))
+        .collect()
+}
+
+#[test]
+fn one_run_per_machine_is_stored_here_and_nothing_is_left_there() {
+    let sshd = FarSshd::start();
+    let ran = sshd.run(&format!("{RUN} --on far,closed,other,refused,local --json")).exits(4);
+    let document = parsed(&ran);
+    assert_eq!(document["schema"], "plumb.fleet/1");
+    assert_eq!(
+        outcomes(&document),
+        [
+            ("far", "complete"),
+            ("closed", "unreachable"),
+            ("other", "complete"),
+            ("refused", "unreachable"),
+            ("local", "complete")
+        ]
+    );
+    let machines = document["machines"].as_array().unwrap();
+    for (index, why) in [(1, "Connection refused"), (3, "Permission denied")] {
+        assert!(machines[index]["why"].as_str().unwrap().contains(why), "{}", machines[index]);
+        assert!(machines[index]["hints"][0].as_str().unwrap().contains("BatchMode"));
+    }
+    for index in [0, 2] {
+        let run = &machines[index]["run"];
+        assert_eq!(run["targets"][0]["host"], machines[index]["name"], "{run}");
+        assert!(run["results"][0]["estimate"].as_f64() > Some(0.0), "{run}");
+        assert_eq!(run["run"]["status"], "complete");
+        let typed = run["run"]["command"].as_array().unwrap();
+        assert!(typed.iter().any(|word| word == "far,closed,other,refused,local"), "{typed:?}");
+    }
+    // The runs are ordinary ones, and have a label in common.
+    let fleet = machines[0]["run"]["run"]["labels"]["fleet"].as_str().unwrap().to_owned();
+    assert!(document["fleet"].as_str().unwrap().replace('-', "").starts_with(&fleet));
+    let compared = sshd.run(&format!("compare --by host fleet={fleet} --json --force"));
+    assert_eq!(parsed(&compared)["runs"].as_array().unwrap().len(), 3, "{}", compared.stdout);
+    sshd.is_clean();
+
+    let text = sshd.run(&format!("{RUN} --on far,closed"));
+    text.exits(4).shows(&[
+        "1 of 2 machines measured",
+        "cpu.sieve",
+        "far",
+        "closed: cannot be reached",
+    ]);
+    let nowhere = sshd.run(&format!("{RUN} --on closed --quiet")).exits(3);
+    nowhere.shows(&["0 of 1 machine measured", "Connection refused", "hint:"]);
+}
+
+#[test]
+fn suites_of_this_machine_are_measured_there_and_refusals_come_back() {
+    let sshd = FarSshd::start();
+    let suite = "name = \"mine\"\n[[point]]\nworkload = \"cpu.sieve\"\n";
+    sshd.place.write("mine.toml", suite).unwrap();
+    sshd.place
+        .write("hosts", "[web]\nfirst ansible_host=far\nsecond ansible_host=other\n")
+        .unwrap();
+    let run = RUN.replace("cpu.sieve", "mine.toml");
+    let ran = sshd.run(&format!("{run} --inventory hosts:web --at-once 1 --json")).exits(0);
+    let document = parsed(&ran);
+    assert_eq!(outcomes(&document), [("first", "complete"), ("second", "complete")]);
+    assert_eq!(document["machines"][1]["run"]["run"]["suite"], "mine");
+    let unknown = sshd.run(&format!("{} --on far,local", RUN.replace("sieve", "sieves")));
+    unknown.exits(2).shows(&["far: ", "cpu.sieves", "hint:", "local: "]);
+    for (words, why) in [
+        ("--on far --host x", "--host does not apply with --on"),
+        ("--on far,far", "far is named twice"),
+        ("--on=-x", "`-x` is not a machine"),
+        ("--inventory nowhere", "the inventory nowhere: No such file"),
+        ("--inventory hosts:db", "no group db; groups: web"),
+        ("--at-once 2", "--at-once needs --on"),
+    ] {
+        sshd.run(&format!("{RUN} {words}")).exits(2).says(&[why]);
+    }
+    sshd.is_clean();
+}
+
+#[test]
+fn secrets_reach_the_command_there_and_no_file_here() {
+    let sshd = FarSshd::start();
+    let mut plumb = sshd.plumb("exec -n 2 --no-lock --on far,local --json");
+    let command = format!("true --password={SECRET}");
+    let ran = ProgramOutput::from(plumb.arg(&command).output().unwrap()).exits(0);
+    let document = parsed(&ran);
+    let name =
+        |machine: usize| document["machines"][machine]["run"]["results"][0]["series"].clone();
+    // One salt, so one placeholder: both runs are of one series.
+    assert!(name(0).as_str().unwrap().contains("***"), "{}", name(0));
+    assert_eq!(name(0), name(1));
+    assert!(!ran.stdout.contains(SECRET) && !ran.stderr.contains(SECRET));
+    assert_eq!(file_with_secret(sshd.place.root()), None);
+    sshd.is_clean();
+}
+
+#[test]
+fn a_kill_of_any_process_leaves_nothing_there_and_a_lost_run_is_completed() {
+    let sshd = FarSshd::start();
+    let run = RUN.replace("--max-invocations 2", "--min-time 1s --json --on far");
+    for victim in ["plumb", "ssh", "agent", "keeper", "shell"] {
+        let mut plumb = sshd.plumb(&run);
+        let plumb = plumb.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        let far = |words: &str| wait_for(PATIENCE, || sshd.at_far_end(words)).unwrap();
+        far("worker cpu.sieve");
+        let pid = match victim {
+            "plumb" => plumb.id(),
+            "ssh" => {
+                let all = family(plumb.id()).into_iter().map(|(pid, _)| pid);
+                all.into_iter().find(|pid| describe(*pid).contains("BatchMode")).unwrap()
+            }
+            "agent" => far("/plumb agent"),
+            "keeper" => far(" keeper"),
+            _ => far("sh -c"),
+        };
+        signal("KILL", pid).unwrap();
+        let ended = ProgramOutput::from(plumb.wait_with_output().unwrap());
+        if victim != "plumb" {
+            let document = parsed(&ended);
+            // Without its keeper, plumb cannot go on, as on one machine.
+            let wanted =
+                if victim == "keeper" { ("failed", Some(4)) } else { ("complete", Some(0)) };
+            assert_eq!(outcomes(&document), [("far", wanted.0)], "{victim}: {document}");
+            assert_eq!(ended.code, wanted.1, "{victim}: {}", ended.stderr);
+            let measured = results(&document["machines"][0]["run"], "rate");
+            assert!(victim == "keeper" || measured.len() == 1, "{victim}: {document}");
+            if ["ssh", "agent"].contains(&victim) {
+                assert!(ended.stderr.contains("connecting again in 2 s"), "{}", ended.stderr);
+            }
+        }
+        let left = wait_for(NOTHING_RUNS_WITHIN, || sshd.leftovers().is_empty().then_some(()));
+        assert!(left.is_some(), "{victim}: {:?}", sshd.leftovers());
+    }
+}
+
+#[test]
+fn an_interrupt_ends_the_runs_in_order() {
+    let sshd = FarSshd::start();
+    let long = "run cpu.sieve --no-lock --prepare none --monitor none --json --invocation-time 20ms --min-time 60s --on far,local";
+    let plumb = sshd.plumb(long).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    wait_for(PATIENCE, || sshd.at_far_end("worker cpu.sieve")).unwrap();
+    signal("INT", plumb.id()).unwrap();
+    let ended = ProgramOutput::from(plumb.wait_with_output().unwrap()).exits(130);
+    let document = parsed(&ended);
+    assert_eq!(outcomes(&document)[0], ("far", "interrupted"), "{document}");
+    assert_eq!(document["machines"][0]["run"]["run"]["status"], "interrupted");
+    sshd.is_clean();
+}
+
+#[test]
+fn a_machine_that_cannot_run_plumb_is_unsupported() {
+    // Its folders for temporary files do not allow programs to run.
+    let noexec = FarSshd::with(
+        "ForceCommand unshare -m sh -c 'for folder in \"$TMPDIR\" /var/tmp /dev/shm; do mount -t tmpfs -o noexec none \"$folder\"; done; HOME=$TMPDIR; eval \"$SSH_ORIGINAL_COMMAND\"'",
+    );
+    let document = parsed(&noexec.run(&format!("{RUN} --on far --json")).exits(3));
+    assert_eq!(outcomes(&document), [("far", "unsupported")], "{document}");
+    let why = document["machines"][0]["why"].as_str().unwrap();
+    assert!(why.contains("no folder has room for plumb and allows programs to run"), "{why}");
+    noexec.is_clean();
+
+    let other =
+        FarSshd::with("ForceCommand PATH=${TMPDIR%/far}/bin:$PATH; eval \"$SSH_ORIGINAL_COMMAND\"");
+    let folder = other.place.root().join("bin");
+    fs::create_dir_all(&folder).unwrap();
+    fs::write(folder.join("uname"), "#!/bin/sh\necho sparc64\n").unwrap();
+    fs::set_permissions(folder.join("uname"), fs::Permissions::from_mode(0o755)).unwrap();
+    let ran = other.run(&format!("{RUN} --on far")).exits(3);
+    ran.shows(&["far: unsupported: no binary for sparc64", "data/plumb/binaries/plumb-sparc64"]);
+    other.is_clean();
+}
+
+#[test]
+fn a_login_shell_that_prints_is_no_obstacle_and_this_machine_can_be_an_agent_too() {
+    let chatty = FarSshd::with("ForceCommand echo welcome; eval \"$SSH_ORIGINAL_COMMAND\"");
+    let document = parsed(&chatty.run(&format!("{RUN} --on far --json")).exits(0));
+    assert_eq!(outcomes(&document), [("far", "complete")]);
+    chatty.is_clean();
+    let here = place();
+    let document = parsed(&here.run(&format!("{RUN} --on local --json")).unwrap().exits(0));
+    assert_eq!(outcomes(&document), [("local", "complete")]);
+    assert_eq!(here.leftovers(), Vec::<String>::new());
+}
+
+#[test]
+fn fleets_are_stored_and_shown_again() {
+    let place = place();
+    place.run("fleet list").unwrap().exits(2);
+    let ran = place.run(&format!("{RUN} --on local --json")).unwrap().exits(0);
+    let shown = place.run("fleet show --json").unwrap().exits(0);
+    assert_eq!(parsed(&ran), parsed(&shown));
+    let list = parsed(&place.run("fleet list --json").unwrap().exits(0));
+    assert_eq!(list["fleets"].as_array().unwrap().len(), 1);
+    assert_eq!(
+        (&list["fleets"][0]["machines"], &list["fleets"][0]["complete"]),
+        (&1.into(), &1.into())
+    );
+    let id = list["fleets"][0]["fleet"].as_str().unwrap().to_owned();
+    place
+        .run(&format!("fleet show {}", &id[..13]))
+        .unwrap()
+        .exits(0)
+        .shows(&["cpu.sieve", "local"]);
+    place.run("fleet show ffff").unwrap().exits(2).says(&["no fleet begins with `ffff`"]);
+    // A merged store has the fleets of both.
+    let other = crate::place();
+    other.run(&format!("{RUN} --on local --quiet")).unwrap().exits(0);
+    other.run(&format!("import {}", place.store().display())).unwrap().exits(0);
+    let merged = parsed(&other.run("fleet list --json").unwrap().exits(0));
+    assert_eq!(merged["fleets"].as_array().unwrap().len(), 2);
+    assert_eq!(merged["fleets"][0], list["fleets"][0]);
+}

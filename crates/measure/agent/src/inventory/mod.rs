@@ -1,0 +1,135 @@
+//! Machines from an Ansible inventory: INI files, and the JSON that `ansible-inventory --list` prints.
+//!
+//! Format: <https://docs.ansible.com/ansible/latest/inventory_guide/intro_inventory.html>. Only the variables that say how to connect
+//! are used; all others are ignored.
+
+mod ini;
+mod json;
+mod machines;
+mod ranges;
+
+pub use machines::{Inventory, InventoryError};
+
+/// Reads an inventory.
+///
+/// # Errors
+/// When the text is neither INI nor JSON of this form; the error has the line.
+pub fn read_inventory(text: &str) -> Result<Inventory, InventoryError> {
+    if text.trim_start().starts_with('{') { json::parse(text) } else { ini::parse(text) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Inventory, InventoryError, read_inventory};
+
+    const INI: &str = "\
+# Machines of the shop
+mail ansible_host=192.0.2.9
+
+[web]
+web[01:03] ansible_port=2222
+root@last-one   ; not a name for ssh
+
+[db]
+db-[a:b] ansible_user=postgres
+
+[db:vars]
+ansible_user = nobody
+ansible_ssh_private_key_file=/keys/db
+
+[shop:children]
+web
+db
+
+[all:vars]
+ansible_user=deploy
+";
+
+    fn shown(inventory: &Inventory, group: Option<&str>) -> Result<Vec<String>, InventoryError> {
+        let machines = inventory.machines(group)?;
+        let line = |machine: &crate::MachineAddress| format!("{} {machine}", machine.name());
+        Ok(machines.iter().map(line).collect())
+    }
+
+    #[test]
+    fn hosts_have_the_variables_of_their_groups_and_their_own() {
+        let inventory = read_inventory(&INI.replace("root@last-one", "last")).unwrap();
+        let web = ["web01 deploy@web01:2222", "web02 deploy@web02:2222", "web03 deploy@web03:2222"];
+        assert_eq!(shown(&inventory, Some("web")).unwrap()[..3], web);
+        let db = ["db-a postgres@db-a", "db-b postgres@db-b"];
+        assert_eq!(shown(&inventory, Some("db")).unwrap(), db);
+        let all = shown(&inventory, None).unwrap();
+        assert_eq!(all[0], "mail deploy@192.0.2.9");
+        assert_eq!(all.len(), 7);
+        assert_eq!(shown(&inventory, Some("shop")).unwrap(), all[1..]);
+        assert_eq!(shown(&inventory, Some("ungrouped")).unwrap(), all[..1]);
+        let error = shown(&inventory, Some("shops")).unwrap_err();
+        assert_eq!(error.to_string(), "no group shops; groups: all, db, shop, web");
+    }
+
+    #[test]
+    fn what_ssh_cannot_reach_is_refused_with_the_host() {
+        let inventory = read_inventory(INI).unwrap();
+        let error = shown(&inventory, None).unwrap_err().to_string();
+        assert!(error.starts_with("root@last-one: "), "{error}");
+        for (variable, why) in [
+            ("ansible_connection=docker", "web: ansible_connection=docker is not ssh or local"),
+            ("ansible_password=x", "web: ansible_password is not used; ssh needs a key"),
+            ("ansible_port=many", "web: "),
+            ("ansible_host=-oProxyCommand=x", "web: "),
+        ] {
+            let inventory = read_inventory(&format!("web {variable}\n")).unwrap();
+            let error = shown(&inventory, None).unwrap_err().to_string();
+            assert!(error.starts_with(why), "{error}");
+        }
+        let local = read_inventory("here ansible_connection=local\n").unwrap();
+        assert_eq!(shown(&local, None).unwrap(), ["local local"]);
+    }
+
+    #[test]
+    fn the_json_of_ansible_reads_as_the_same_machines() {
+        let json = r#"{
+            "_meta": {"hostvars": {"web1": {"ansible_host": "192.0.2.1", "ansible_port": 2222, "facts": {"a": [1]}}}},
+            "all": {"children": ["ungrouped", "web"]},
+            "web": {"hosts": ["web1", "web2"], "vars": {"ansible_user": "root"}},
+            "ungrouped": {"hosts": ["mail"]}
+        }"#;
+        let inventory = read_inventory(json).unwrap();
+        assert_eq!(
+            shown(&inventory, Some("web")).unwrap(),
+            ["web1 root@192.0.2.1:2222", "web2 root@web2"]
+        );
+        assert_eq!(shown(&inventory, None).unwrap().len(), 3);
+        for wrong in ["{", "{\"web\": 3}", "{\"web\": {\"hosts\": [3]}}"] {
+            assert!(read_inventory(wrong).is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn mistakes_are_refused_with_their_line() {
+        for (text, line, why) in [
+            ("[web\n", 1, "`]` is missing"),
+            ("a\n[web:kids]\n", 2, "children or vars"),
+            ("[web:vars]\nnothing\n", 2, "NAME=VALUE"),
+            ("\nweb key\n", 2, "NAME=VALUE"),
+            ("web key=\"open\n", 1, "quotation"),
+            ("web[1:x]\n", 1, "range"),
+            ("web[9:1]\n", 1, "range"),
+            ("web[0:99999999]\n", 1, "more than"),
+            ("all:\n  hosts:\n", 1, "ansible-inventory"),
+        ] {
+            let error = read_inventory(text).unwrap_err();
+            assert_eq!(error.line, Some(line), "{error}");
+            assert!(error.message.contains(why), "{error}");
+        }
+        let error = read_inventory("").unwrap().machines(None).unwrap_err();
+        assert_eq!(error.to_string(), "there are no machines");
+    }
+
+    #[test]
+    fn groups_below_themselves_end() {
+        let text = "[a:children]\nb\n[b:children]\na\n[b]\nhost\n[a:vars]\nansible_user=x\n";
+        let inventory = read_inventory(text).unwrap();
+        assert_eq!(shown(&inventory, Some("a")).unwrap(), ["host x@host"]);
+    }
+}

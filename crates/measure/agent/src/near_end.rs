@@ -1,0 +1,115 @@
+//! What the agent hears from the near end: its ticket, signs of life, and the request to stop.
+
+use std::io;
+use std::os::fd::AsFd;
+use std::thread::Builder;
+use std::time::Duration;
+
+use plumb_protocol::{LineError, LineReader};
+
+use crate::ticket::{AgentTicket, TICKET_SCHEMA};
+
+/// After so much silence the near end counts as gone.
+pub const SILENCE: Duration = Duration::from_secs(10);
+/// A ticket is shorter than this, in bytes, even with the record of a long run.
+const LONGEST_TICKET: usize = 1 << 30;
+/// The ticket follows at once.
+const TICKET_WITHIN: Duration = Duration::from_secs(60);
+
+/// A sign of life of the near end.
+pub(crate) const BEAT: &str = "beat";
+/// The request to stop.
+pub(crate) const STOP: &str = "stop";
+
+/// What the near end wants.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum NearRequest {
+    /// That the run ends early, in order.
+    Stop,
+    /// Nothing more: it is gone.
+    Gone,
+}
+
+/// Reads the ticket, and returns the reader of what follows.
+///
+/// # Errors
+/// When there is none, or it is not a ticket of this version.
+pub fn read_ticket<F: AsFd>(from: F) -> Result<(AgentTicket, LineReader<F>), String> {
+    let mut lines = LineReader::new(from, LONGEST_TICKET);
+    let line = loop {
+        match lines.next_line(Some(TICKET_WITHIN)) {
+            Ok(line) => break line,
+            Err(LineError::Interrupted) => {}
+            Err(error) => return Err(format!("no ticket: {error}")),
+        }
+    };
+    let ticket: AgentTicket =
+        serde_json::from_str(&line).map_err(|error| format!("not a ticket: {error}"))?;
+    if ticket.schema != TICKET_SCHEMA {
+        return Err(format!("the ticket has the schema {}, not {TICKET_SCHEMA}", ticket.schema));
+    }
+    Ok((ticket, lines))
+}
+
+/// Starts a thread that passes on each request of the near end. It ends after [`NearRequest::Gone`].
+///
+/// # Errors
+/// When no thread can be started.
+pub fn watch<F: AsFd + Send + 'static>(
+    mut lines: LineReader<F>,
+    mut on: impl FnMut(NearRequest) + Send + 'static,
+) -> io::Result<()> {
+    let watching = move || {
+        loop {
+            match lines.next_line(Some(SILENCE)) {
+                Ok(line) if line == STOP => on(NearRequest::Stop),
+                // Whatever else it says, it is there.
+                Ok(_) | Err(LineError::Interrupted) => {}
+                Err(_) => return on(NearRequest::Gone),
+            }
+        }
+    };
+    Builder::new().name("near end".to_owned()).spawn(watching).map(drop)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::{Write, pipe};
+    use std::sync::mpsc::channel;
+    use std::time::Duration;
+
+    use super::{NearRequest, read_ticket, watch};
+
+    #[test]
+    fn requests_follow_the_ticket_until_the_near_end_is_gone() {
+        let (from, mut to) = pipe().unwrap();
+        let ticket = r#"{"schema":"plumb.ticket/1","nonce":"n","run":"00000000-0000-7000-8000-000000000000","words":["run"],"command":[],"salt":""}"#;
+        writeln!(to, "{ticket}\nbeat\nstop\nbeat").unwrap();
+        let (ticket, lines) = read_ticket(from).unwrap();
+        assert_eq!(ticket.words, ["run"]);
+        let (heard, requests) = channel();
+        watch(lines, move |request| heard.send(request).unwrap()).unwrap();
+        assert_eq!(requests.recv_timeout(Duration::from_secs(5)), Ok(NearRequest::Stop));
+        drop(to);
+        assert_eq!(requests.recv_timeout(Duration::from_secs(5)), Ok(NearRequest::Gone));
+        assert!(requests.recv_timeout(Duration::from_secs(5)).is_err(), "the thread has ended");
+    }
+
+    #[test]
+    fn other_tickets_are_refused() {
+        for (line, why) in [
+            ("", "no ticket"),
+            ("hello\n", "not a ticket"),
+            (
+                "{\"schema\":\"plumb.ticket/9\",\"nonce\":\"n\",\"run\":\"00000000-0000-7000-8000-000000000000\",\"words\":[],\"command\":[],\"salt\":\"\"}\n",
+                "plumb.ticket/9",
+            ),
+        ] {
+            let (from, mut to) = pipe().unwrap();
+            to.write_all(line.as_bytes()).unwrap();
+            drop(to);
+            let error = read_ticket(from).map(|(ticket, _)| ticket).unwrap_err();
+            assert!(error.contains(why), "{error}");
+        }
+    }
+}

@@ -1,0 +1,171 @@
+//! The agent's side of its log: a bounded spool in front of a pipe.
+
+use std::collections::VecDeque;
+use std::os::fd::AsFd;
+use std::time::{Duration, Instant};
+
+use plumb_model::{Event, EventSink, SinkError, Stamped};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::fs::{OFlags, fcntl_getfl, fcntl_setfl};
+use rustix::io::{Errno, write};
+
+use crate::log_line::{EVENTS_SCHEMA, LogLine};
+
+/// So many bytes wait at most for a near end that does not read.
+const MOST_WAITING: usize = 64 << 20;
+/// How long the last lines may take.
+const LAST_LINES: Duration = Duration::from_secs(30);
+
+/// Writes the event log of an agent. Nothing here blocks the engine while it measures: what the pipe does not take waits in
+/// memory, and it is written when the next event comes, which is never within a timed batch.
+#[derive(Debug)]
+pub struct EventSpool<F> {
+    out: F,
+    waiting: VecDeque<u8>,
+    segment: u32,
+    ordinal: u64,
+}
+
+impl<F: AsFd> EventSpool<F> {
+    /// A log into `out` that begins with this nonce.
+    ///
+    /// # Errors
+    /// When the near end is gone.
+    pub fn begin(out: F, nonce: &str, plumb: &str) -> Result<Self, SinkError> {
+        fcntl_getfl(&out)
+            .and_then(|flags| fcntl_setfl(&out, flags | OFlags::NONBLOCK))
+            .map_err(|error| gone(&error.to_string()))?;
+        let mut spool = Self { out, waiting: VecDeque::new(), segment: 0, ordinal: 0 };
+        spool.push(&LogLine::Begin {
+            schema: EVENTS_SCHEMA.to_owned(),
+            nonce: nonce.to_owned(),
+            plumb: plumb.to_owned(),
+        })?;
+        Ok(spool)
+    }
+
+    /// Ends the log with this line.
+    ///
+    /// # Errors
+    /// When the near end is gone, or does not read for half a minute.
+    pub fn end(mut self, line: &LogLine) -> Result<(), SinkError> {
+        self.push(line)?;
+        let deadline = Instant::now() + LAST_LINES;
+        while !self.waiting.is_empty() {
+            let left = deadline.saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                return Err(gone("it does not read"));
+            }
+            let within = Timespec {
+                tv_sec: left.as_secs().try_into().unwrap_or(i64::MAX),
+                tv_nsec: left.subsec_nanos().into(),
+            };
+            // A signal ends the wait early, and the loop looks at the time again.
+            let _ = poll(&mut [PollFd::new(&self.out, PollFlags::OUT)], Some(&within));
+            self.write_waiting()?;
+        }
+        Ok(())
+    }
+
+    fn push(&mut self, line: &LogLine) -> Result<(), SinkError> {
+        let mut text = serde_json::to_vec(line).map_err(|error| SinkError(error.to_string()))?;
+        text.push(b'\n');
+        self.waiting.extend(text);
+        self.write_waiting()?;
+        if self.waiting.len() > MOST_WAITING {
+            return Err(gone("it does not read"));
+        }
+        Ok(())
+    }
+
+    /// Writes as much as the pipe takes now.
+    fn write_waiting(&mut self) -> Result<(), SinkError> {
+        while !self.waiting.is_empty() {
+            let (first, _) = self.waiting.as_slices();
+            match write(&self.out, first) {
+                Ok(written) => drop(self.waiting.drain(..written)),
+                Err(Errno::AGAIN) => return Ok(()),
+                Err(Errno::INTR) => {}
+                Err(error) => return Err(gone(&error.to_string())),
+            }
+        }
+        Ok(())
+    }
+}
+
+impl<F: AsFd> EventSink for EventSpool<F> {
+    fn take(&mut self, event: &Stamped) -> Result<(), SinkError> {
+        if let Event::SegmentStarted { segment, .. } = &event.event {
+            self.segment = *segment;
+        }
+        let line = LogLine::Event {
+            segment: self.segment,
+            ordinal: self.ordinal,
+            stamped: Box::new(event.clone()),
+        };
+        self.ordinal += 1;
+        self.push(&line)
+    }
+}
+
+fn gone(why: &str) -> SinkError {
+    SinkError(format!("the machine that started this run does not take its results: {why}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::{BufRead, BufReader, Read, pipe};
+    use std::thread;
+
+    use plumb_model::{Event, EventSink, Stamped};
+
+    use super::{EventSpool, MOST_WAITING};
+    use crate::log_line::{AgentEnd, LogLine};
+
+    fn log(text: String) -> Stamped {
+        Stamped { at_ns: 7, event: Event::Log { text } }
+    }
+
+    #[test]
+    fn a_full_pipe_does_not_block_and_nothing_is_lost() {
+        let (near, far) = pipe().unwrap();
+        let mut spool = EventSpool::begin(far, "abc", "1").unwrap();
+        // More than a pipe holds.
+        for n in 0..300 {
+            spool.take(&log(format!("{n} {}", "x".repeat(1000)))).unwrap();
+        }
+        let reader = thread::spawn(move || BufReader::new(near).lines().collect::<Vec<_>>());
+        spool.end(&LogLine::Ended(AgentEnd::default())).unwrap();
+        let lines = reader.join().unwrap();
+        let lines: Vec<LogLine> = lines
+            .iter()
+            .map(|line| serde_json::from_str(line.as_ref().unwrap()).unwrap())
+            .collect();
+        assert!(matches!(&lines[0], LogLine::Begin { nonce, .. } if nonce == "abc"));
+        for (n, line) in lines[1..301].iter().enumerate() {
+            let LogLine::Event { ordinal, stamped, .. } = line else { panic!("{line:?}") };
+            assert_eq!(*ordinal, n as u64);
+            let Event::Log { text } = &stamped.event else { panic!("{line:?}") };
+            assert!(text.starts_with(&format!("{n} ")));
+        }
+        assert_eq!(lines.len(), 302);
+    }
+
+    #[test]
+    fn a_near_end_that_never_reads_or_is_gone_ends_the_run() {
+        let (near, far) = pipe().unwrap();
+        let mut spool = EventSpool::begin(far, "abc", "1").unwrap();
+        let large = log("x".repeat(1 << 20));
+        let taken = (0..MOST_WAITING >> 19).map(|_| spool.take(&large)).take_while(Result::is_ok);
+        let taken = taken.count();
+        assert!((50..70).contains(&taken), "{taken}");
+        let (mut other, far) = pipe().unwrap();
+        let mut spool = EventSpool::begin(far, "abc", "1").unwrap();
+        let mut first = [0; 8];
+        other.read_exact(&mut first).unwrap();
+        drop(other);
+        let error = spool.take(&large).unwrap_err();
+        assert!(error.0.contains("does not take its results"), "{error}");
+        drop(near);
+    }
+}

@@ -1,0 +1,360 @@
+//! The near end of a run: it passes on the events of an agent until the log ends.
+
+use std::time::{Duration, Instant};
+
+use plumb_model::Stamped;
+use plumb_protocol::LineError;
+
+use crate::checked_events::CheckedEvents;
+use crate::log_line::{AgentEnd, EVENTS_SCHEMA, LogLine};
+use crate::near_end::{BEAT, STOP};
+use crate::ticket::AgentTicket;
+use crate::transport::{AgentPipes, VisitFailure};
+
+/// Time between two signs of life. The agent waits three times as long.
+const BEAT_EVERY: Duration = Duration::from_secs(3);
+/// The near end looks this often whether it has to do something else.
+const LOOK: Duration = Duration::from_millis(200);
+/// The agent begins its log within this time.
+const BEGIN_WITHIN: Duration = Duration::from_secs(60);
+/// The agent takes its ticket within this time.
+const TICKET_WITHIN: Duration = Duration::from_secs(60);
+/// An agent that was asked to stop ends its run within this time: a workload may have to finish a sample, and the machine is restored.
+const STOP_WITHIN: Duration = Duration::from_secs(60);
+
+/// Who hears of a visit.
+pub trait VisitListener {
+    /// Takes the events in order. It may block for a while, but calls `alive` at least every few seconds.
+    ///
+    /// # Errors
+    /// When it takes no more.
+    fn take(&mut self, stamped: Stamped, alive: &mut dyn FnMut()) -> Result<(), String>;
+
+    /// Takes the lines that the agent writes to stderr.
+    fn say(&mut self, line: String);
+
+    /// Whether somebody wants to stop.
+    fn is_interrupted(&self) -> bool;
+}
+
+/// Gives a ticket to an agent of this version of plumb, and passes on what happens, until its log ends.
+///
+/// # Errors
+/// When the agent refuses, breaks the rules of the log, or ends early. The events before stay valid.
+pub fn visit(
+    pipes: AgentPipes,
+    ticket: &AgentTicket,
+    plumb: &str,
+    listener: &mut dyn VisitListener,
+) -> Result<AgentEnd, VisitFailure> {
+    let mut visit = AgentVisit { pipes, ticket, plumb, listener, beat_at: Instant::now() };
+    let ended = visit.run();
+    if matches!(ended, Err(VisitFailure::Failed(_) | VisitFailure::Unsupported { .. })) {
+        visit.pipes.abandon();
+    }
+    ended
+}
+
+/// A visit under way.
+struct AgentVisit<'v> {
+    pipes: AgentPipes,
+    ticket: &'v AgentTicket,
+    plumb: &'v str,
+    listener: &'v mut dyn VisitListener,
+    /// When the last sign of life was given.
+    beat_at: Instant,
+}
+
+impl AgentVisit<'_> {
+    fn run(&mut self) -> Result<AgentEnd, VisitFailure> {
+        let mut ticket = serde_json::to_vec(self.ticket)
+            .map_err(|error| VisitFailure::Failed(error.to_string()))?;
+        ticket.push(b'\n');
+        if let Err(error) = self.pipes.write(&ticket, TICKET_WITHIN) {
+            return Err(self.lost(&error));
+        }
+        self.begin()?;
+        let mut events = CheckedEvents::of(
+            self.ticket.run,
+            self.ticket.before.as_ref().map(|before| before.plan.clone()),
+        );
+        let mut stop_by: Option<Instant> = None;
+        loop {
+            for line in self.pipes.new_words() {
+                self.listener.say(line);
+            }
+            if stop_by.is_none() && self.listener.is_interrupted() {
+                stop_by = Some(Instant::now() + STOP_WITHIN);
+                self.send(STOP)?;
+            }
+            if stop_by.is_some_and(|by| Instant::now() > by) {
+                return Err(VisitFailure::Interrupted);
+            }
+            self.beat()?;
+            let line = match self.pipes.line(LOOK) {
+                Ok(line) => line,
+                Err(LineError::Timeout | LineError::Interrupted) => continue,
+                Err(error) => return Err(self.lost(&error)),
+            };
+            match parsed(&line)? {
+                LogLine::Begin { .. } => {
+                    return Err(VisitFailure::Failed("the agent began its log again".to_owned()));
+                }
+                LogLine::Event { segment, ordinal, stamped } => {
+                    events.accept(segment, ordinal, &stamped).map_err(VisitFailure::Failed)?;
+                    self.take(*stamped)?;
+                }
+                LogLine::Ended(end) if end.interrupted && stop_by.is_none() => {
+                    // Somebody ended it there, or the shell: the machine may shut down.
+                    return Err(VisitFailure::Lost("the agent was stopped there".to_owned()));
+                }
+                LogLine::Ended(end) => return Ok(end),
+                LogLine::Refused { exit, message, hints } => {
+                    return Err(VisitFailure::Refused { exit, message, hints });
+                }
+            }
+        }
+    }
+
+    /// Waits for the first line of the log.
+    fn begin(&mut self) -> Result<(), VisitFailure> {
+        let listener = &*self.listener;
+        let is_interrupted = || listener.is_interrupted();
+        let first = self.pipes.first_line(BEGIN_WITHIN, &is_interrupted, |line| {
+            let line = serde_json::from_str(line).ok()?;
+            matches!(line, LogLine::Begin { .. } | LogLine::Refused { .. }).then_some(line)
+        });
+        let fix = "both ends need the same plumb";
+        match first.map_err(|error| error.of(&self.pipes, fix))? {
+            LogLine::Refused { exit, message, hints } => {
+                Err(VisitFailure::Refused { exit, message, hints })
+            }
+            LogLine::Begin { schema, nonce, plumb } => {
+                if nonce != self.ticket.nonce {
+                    return Err(VisitFailure::Failed(
+                        "the agent does not know its ticket".to_owned(),
+                    ));
+                }
+                if schema != EVENTS_SCHEMA || plumb != self.plumb {
+                    return Err(VisitFailure::Unsupported {
+                        why: format!(
+                            "plumb there is {plumb} ({schema}), here {} ({EVENTS_SCHEMA})",
+                            self.plumb
+                        ),
+                        fix: fix.to_owned(),
+                    });
+                }
+                Ok(())
+            }
+            other => Err(VisitFailure::Failed(format!("unexpected first line: {other:?}"))),
+        }
+    }
+
+    /// Passes an event on; signs of life go on meanwhile.
+    fn take(&mut self, stamped: Stamped) -> Result<(), VisitFailure> {
+        let pipes = &mut self.pipes;
+        let beat_at = &mut self.beat_at;
+        let mut lost = None;
+        let mut alive = || {
+            if lost.is_none()
+                && let Err(error) = give_sign(pipes, beat_at)
+            {
+                lost = Some(error);
+            }
+        };
+        let taken = self.listener.take(stamped, &mut alive).map_err(VisitFailure::NotTaken);
+        match lost {
+            // The log may still have its last lines in the pipe, and they say more.
+            Some(LineError::Closed(_)) | None => taken,
+            Some(error) => taken.and(Err(self.lost(&error))),
+        }
+    }
+
+    fn beat(&mut self) -> Result<(), VisitFailure> {
+        match give_sign(&mut self.pipes, &mut self.beat_at) {
+            // An agent that has ended does not read: its last lines may still be in the pipe.
+            Ok(()) | Err(LineError::Closed(_) | LineError::Interrupted) => Ok(()),
+            Err(error) => Err(self.lost(&error)),
+        }
+    }
+
+    fn send(&mut self, word: &str) -> Result<(), VisitFailure> {
+        match self.pipes.write(format!("{word}\n").as_bytes(), BEAT_EVERY) {
+            Ok(()) | Err(LineError::Closed(_) | LineError::Interrupted) => Ok(()),
+            Err(error) => Err(self.lost(&error)),
+        }
+    }
+
+    /// The agent is gone, or cannot be understood.
+    fn lost(&self, error: &LineError) -> VisitFailure {
+        let said = self.pipes.last_words();
+        match (error, said) {
+            (LineError::Closed(_), Some(said)) => {
+                VisitFailure::Lost(format!("the connection was lost: {said}"))
+            }
+            (LineError::Closed(_), None) => {
+                VisitFailure::Lost("the agent ended without a last line".to_owned())
+            }
+            (LineError::Timeout, _) => {
+                VisitFailure::Lost("the agent does not read its input".to_owned())
+            }
+            (error, _) => VisitFailure::Failed(format!("the agent cannot be understood: {error}")),
+        }
+    }
+}
+
+/// Gives a sign of life if it is time for one.
+fn give_sign(pipes: &mut AgentPipes, beat_at: &mut Instant) -> Result<(), LineError> {
+    if beat_at.elapsed() < BEAT_EVERY {
+        return Ok(());
+    }
+    *beat_at = Instant::now();
+    pipes.write(format!("{BEAT}\n").as_bytes(), BEAT_EVERY)
+}
+
+fn parsed(line: &str) -> Result<LogLine, VisitFailure> {
+    serde_json::from_str(line).map_err(|error| {
+        let beginning: String = line.chars().take(80).collect();
+        VisitFailure::Failed(format!("not a line of an event log ({error}): `{beginning}`"))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::path::Path;
+    use std::time::{Duration, Instant};
+
+    use plumb_model::{Event, Host, Id, Stamped};
+
+    use super::{VisitListener, visit};
+    use crate::log_line::AgentEnd;
+    use crate::ticket::{AgentTicket, TICKET_SCHEMA};
+    use crate::transport::{AgentTransport, LocalProcess, VisitFailure};
+
+    const BEGIN: &str = r#"{"line":"begin","schema":"plumb.events/1","nonce":"n","plumb":"1"}"#;
+    const END: &str = r#"{"line":"ended","interrupted":false,"measured":1,"failed":0,"unsupported":0,"unclean":null,"explicit":true}"#;
+
+    fn event(ordinal: u64) -> String {
+        format!(
+            r#"{{"line":"event","segment":0,"ordinal":{ordinal},"stamped":{{"at_ns":7,"event":{{"type":"log","text":"{ordinal}"}}}}}}"#
+        )
+    }
+
+    /// Counts the events, and wants to stop after a time.
+    struct CountingListener {
+        events: usize,
+        stop_at: Option<Instant>,
+    }
+
+    impl VisitListener for CountingListener {
+        fn take(&mut self, stamped: Stamped, _: &mut dyn FnMut()) -> Result<(), String> {
+            let number = self.events.to_string();
+            assert!(matches!(&stamped.event, Event::Log { text } if *text == number));
+            self.events += 1;
+            Ok(())
+        }
+
+        fn say(&mut self, _: String) {}
+
+        fn is_interrupted(&self) -> bool {
+            self.stop_at.is_some_and(|at| Instant::now() > at)
+        }
+    }
+
+    /// A visit to a script in place of the agent, after it has read its ticket.
+    fn visited(
+        script: &str,
+        stop_after: Option<Duration>,
+    ) -> (Result<AgentEnd, VisitFailure>, usize) {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("agent");
+        fs::write(&file, format!("#!/bin/sh\nread ticket\n{script}\n")).unwrap();
+        let shell = LocalProcess::new(Path::new("/bin/sh"), &[file.to_str().unwrap()]);
+        let pipes = shell.open(&|| false).unwrap();
+        let ticket = AgentTicket {
+            schema: TICKET_SCHEMA.to_owned(),
+            nonce: "n".to_owned(),
+            run: Id::nil(),
+            words: Vec::new(),
+            command: Vec::new(),
+            suites: [].into(),
+            host: Host::UNKNOWN,
+            labels: [].into(),
+            before: None,
+            salt: String::new(),
+        };
+        let stop_at = stop_after.map(|after| Instant::now() + after);
+        let mut listener = CountingListener { events: 0, stop_at };
+        let ended = visit(pipes, &ticket, "1", &mut listener);
+        (ended, listener.events)
+    }
+
+    fn printing(lines: &[&str]) -> String {
+        lines.iter().map(|line| format!("echo '{line}'\n")).collect()
+    }
+
+    #[track_caller]
+    fn fails(script: &str, why: &str) {
+        let (ended, _) = visited(script, None);
+        let error = ended.unwrap_err().to_string();
+        assert!(error.contains(why), "{error}");
+    }
+
+    #[test]
+    fn events_come_in_order_after_the_chatter_of_a_shell() {
+        let (ended, events) =
+            visited(&printing(&["welcome", BEGIN, &event(0), &event(1), END]), None);
+        assert_eq!((ended.unwrap().measured, events), (1, 2));
+    }
+
+    #[test]
+    fn a_log_that_breaks_the_rules_fails_that_machine_and_keeps_what_came_before() {
+        let (ended, events) = visited(&printing(&[BEGIN, &event(0), "garbage"]), None);
+        assert!(ended.unwrap_err().to_string().contains("not a line of an event log"));
+        assert_eq!(events, 1);
+        fails(&printing(&[BEGIN, &event(1)]), "event 1 of the log came where 0 was expected");
+        fails(&printing(&[BEGIN, &event(0), &event(0)]), "event 0 of the log");
+        fails(&printing(&[BEGIN, BEGIN]), "began its log again");
+        fails(&printing(&[BEGIN]), "ended without a last line");
+        fails(&format!("{}echo oops >&2", printing(&[BEGIN])), "connection was lost: oops");
+        let other_run = event(0).replace(
+            r#"{"type":"log","text":"0"}"#,
+            r#"{"type":"segment-started","run":"01890000-0000-7000-8000-000000000000","segment":0,"started_unix_ns":0,"monotonic_ns":0,"owner":{"pid":1,"start_ticks":0,"boot_id":""}}"#,
+        );
+        fails(&printing(&[BEGIN, &other_run]), "of another run");
+        fails(&format!("{}tr '\\0' x </dev/zero", printing(&[BEGIN])), "longer than 8388608 bytes");
+        fails("tr '\\0' 'x\\n' </dev/zero | fold -w 80", "prints more than 64 KiB");
+        fails("exit 0", "without a message");
+    }
+
+    #[test]
+    fn another_version_is_unsupported_and_a_refusal_is_passed_on() {
+        let other = BEGIN.replace(r#""plumb":"1""#, r#""plumb":"2""#);
+        fails(&printing(&[&other]), "plumb there is 2 (plumb.events/1), here 1 (plumb.events/1)");
+        fails(&printing(&[&BEGIN.replace(r#""n""#, r#""x""#)]), "does not know its ticket");
+        let refused =
+            r#"{"line":"refused","exit":2,"message":"no such workload","hints":["list"]}"#;
+        let (ended, _) = visited(&printing(&[refused]), None);
+        let refusal = VisitFailure::Refused {
+            exit: 2,
+            message: "no such workload".to_owned(),
+            hints: vec!["list".to_owned()],
+        };
+        assert_eq!(ended.unwrap_err(), refusal);
+    }
+
+    #[test]
+    fn an_agent_is_asked_to_stop_and_hears_signs_of_life() {
+        let script = format!(
+            "{}while read word; do [ $word = stop ] && break; done; {}",
+            printing(&[BEGIN]),
+            printing(&[END])
+        );
+        let (ended, _) = visited(&script, Some(Duration::from_millis(100)));
+        assert_eq!(ended.unwrap().measured, 1);
+        let beats =
+            format!("{}read word; [ $word = beat ] && {}", printing(&[BEGIN]), printing(&[END]));
+        assert_eq!(visited(&beats, None).0.unwrap().measured, 1);
+    }
+}

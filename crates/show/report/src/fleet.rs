@@ -1,0 +1,300 @@
+//! What several machines measured for one command: text and document.
+
+use plumb_analysis::{CONFIDENCE, RunFinding};
+use plumb_model::{FleetRecord, MachineEnd, MachineOutcome, RunStatus, short_id};
+use plumb_text::command_line::typed;
+use plumb_text::time::{date, rfc3339};
+use plumb_text::{Style, Table, TableColumn, Terminal, TextLine, clean, counted};
+use plumb_units::{Figure, largest_of, percent};
+use serde::Serialize;
+
+use crate::json_parts::text::pretty;
+use crate::run::{NextSteps, ResultRow, RunDocument, View, document, end, interval};
+
+/// Name of the document's form.
+const FLEET_SCHEMA: &str = "plumb.fleet/1";
+/// Name of the form of the list.
+const FLEETS_SCHEMA: &str = "plumb.fleets/1";
+
+/// A machine of a fleet.
+#[derive(Debug, Clone)]
+pub struct FleetMachine<'f> {
+    /// The name by which the user asked for it.
+    pub name: &'f str,
+    /// What became of it; None while it measures, or if the near end was killed.
+    pub end: Option<&'f MachineEnd>,
+    /// What it measured; None if its run never began.
+    pub finding: Option<&'f RunFinding>,
+}
+
+impl FleetMachine<'_> {
+    /// What became of it, in a word.
+    fn outcome(&self) -> &'static str {
+        let is_running = self.finding.is_some_and(|found| found.run.status == RunStatus::Running);
+        match self.end {
+            Some(end) => end.outcome.word(),
+            None if is_running => "running",
+            None => MachineOutcome::Interrupted.word(),
+        }
+    }
+}
+
+/// What several machines measured for one command, as a document.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema), schemars(title = "plumb.fleet/1"))]
+pub struct FleetDocument {
+    /// Name of the schema: `plumb.fleet/1`.
+    #[cfg_attr(test, schemars(extend("const" = FLEET_SCHEMA)))]
+    pub schema: &'static str,
+    /// The id of the fleet: its runs have the label `fleet` with the beginning of it.
+    pub fleet: String,
+    /// Wall-clock start (RFC 3339, UTC).
+    pub started: String,
+    /// The command line.
+    pub command: Vec<String>,
+    /// The machines, in the order in which they were named.
+    pub machines: Vec<MachinePart>,
+}
+
+/// A machine of a fleet.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct MachinePart {
+    /// The name by which the user asked for it.
+    pub name: String,
+    /// `complete`, `running`, `interrupted`, `unreachable`, `unsupported`, `refused` or `failed`.
+    #[cfg_attr(test, schemars(extend("enum" =
+        ["complete", "running", "interrupted", "unreachable", "unsupported", "refused", "failed"])))]
+    pub outcome: &'static str,
+    /// Why it has no result, or not a whole one.
+    pub why: Option<String>,
+    /// What to try.
+    pub hints: Vec<String>,
+    /// What it measured; null if its run never began.
+    pub run: Option<RunDocument>,
+}
+
+/// All commands that ran on several machines, as a document.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema), schemars(title = "plumb.fleets/1"))]
+pub struct FleetsDocument {
+    /// Name of the schema: `plumb.fleets/1`.
+    #[cfg_attr(test, schemars(extend("const" = FLEETS_SCHEMA)))]
+    pub schema: &'static str,
+    /// The fleets, oldest first.
+    pub fleets: Vec<FleetPart>,
+}
+
+/// One command on several machines.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct FleetPart {
+    /// The id of the fleet.
+    pub fleet: String,
+    /// Wall-clock start (RFC 3339, UTC).
+    pub started: String,
+    /// The command line.
+    pub command: Vec<String>,
+    /// Machines that were asked.
+    pub machines: usize,
+    /// Machines whose run is complete.
+    pub complete: usize,
+}
+
+impl FleetPart {
+    fn of(fleet: &FleetRecord) -> Self {
+        Self {
+            fleet: fleet.fleet.to_string(),
+            started: rfc3339(fleet.started_unix_ns),
+            command: fleet.command.clone(),
+            machines: fleet.machines.len(),
+            complete: complete(fleet),
+        }
+    }
+}
+
+/// Machines whose run is complete.
+fn complete(fleet: &FleetRecord) -> usize {
+    let ends = fleet.machines.iter().filter_map(|machine| machine.end.as_ref());
+    ends.filter(|end| end.outcome == MachineOutcome::Complete).count()
+}
+
+/// All commands that ran on several machines, as the text of a document.
+///
+/// # Errors
+/// When it can't be written as JSON.
+pub fn fleets_json(fleets: &[FleetRecord]) -> serde_json::Result<String> {
+    pretty(&FleetsDocument {
+        schema: FLEETS_SCHEMA,
+        fleets: fleets.iter().map(FleetPart::of).collect(),
+    })
+}
+
+/// All commands that ran on several machines, a line for each.
+#[must_use]
+pub fn fleets_card(fleets: &[FleetRecord], terminal: &Terminal) -> String {
+    let mut table = Table::new(vec![
+        TableColumn::left("fleet"),
+        TableColumn::left("started (UTC)"),
+        TableColumn::right("measured"),
+        TableColumn::left("command").wrapping(),
+    ]);
+    for fleet in fleets {
+        let command = typed(fleet.command.iter().map(String::as_str));
+        let measured = format!("{} of {}", complete(fleet), fleet.machines.len());
+        table.row(vec![
+            TextLine::new(Style::Name, &short_id(fleet.fleet)),
+            TextLine::new(Style::Plain, &date(fleet.started_unix_ns)),
+            TextLine::new(Style::Plain, &measured),
+            TextLine::new(Style::Muted, &clean(&command)),
+        ]);
+    }
+    terminal.table(&table)
+}
+
+/// What several machines measured, as the text of a document.
+///
+/// # Errors
+/// When it can't be written as JSON.
+pub fn fleet_json(
+    fleet: &FleetRecord,
+    machines: &[FleetMachine<'_>],
+) -> serde_json::Result<String> {
+    let machines = machines.iter().map(|machine| MachinePart {
+        name: machine.name.to_owned(),
+        outcome: machine.outcome(),
+        why: machine.end.and_then(|end| end.why.clone()),
+        hints: machine.end.map(|end| end.hints.clone()).unwrap_or_default(),
+        run: machine.finding.map(|finding| document(&View::new(finding))),
+    });
+    pretty(&FleetDocument {
+        schema: FLEET_SCHEMA,
+        fleet: fleet.fleet.to_string(),
+        started: rfc3339(fleet.started_unix_ns),
+        command: fleet.command.clone(),
+        machines: machines.collect(),
+    })
+}
+
+/// What several machines measured, in lines of a terminal's width: each result with a line per machine, then the machines without
+/// results.
+#[must_use]
+pub fn fleet_card(
+    machines: &[FleetMachine<'_>],
+    terminal: &Terminal,
+    closing: &NextSteps,
+) -> String {
+    let complete = MachineOutcome::Complete.word();
+    let complete = machines.iter().filter(|machine| machine.outcome() == complete).count();
+    let title =
+        format!("{complete} of {} measured", counted(machines.len(), "machine", "machines"));
+    let mut out = terminal.lines(0, &TextLine::new(Style::Heading, &title));
+    let views: Vec<(&str, View<'_>)> = machines
+        .iter()
+        .filter_map(|machine| Some((machine.name, View::new(machine.finding?))))
+        .collect();
+    if !views.is_empty() {
+        out.push('\n');
+        out.push_str(&terminal.table(&results(&views)));
+    }
+    out.push_str(&troubles(machines, terminal));
+    out.push('\n');
+    out.push_str(&end(closing, terminal));
+    terminal.signs(out)
+}
+
+/// A row per result and machine; the name of a result stands above its machines. Figures of one result have one unit.
+fn results(views: &[(&str, View<'_>)]) -> Table {
+    let level = format!("{} interval", percent(CONFIDENCE));
+    let mut table = Table::new(vec![
+        TableColumn::left(""),
+        TableColumn::right("median"),
+        TableColumn::left(&level).gap(1),
+        TableColumn::left("unit").gap(1),
+        TableColumn::right("±"),
+        TableColumn::left("flags"),
+    ]);
+    for name in result_names(views) {
+        let rows: Vec<(&str, &ResultRow<'_>)> = views
+            .iter()
+            .flat_map(|(machine, view)| view.rows.iter().map(|row| (*machine, row)))
+            .filter(|(_, row)| row.finding.headline && result_name(row) == name)
+            .collect();
+        let size = largest_of(rows.iter().map(|(_, row)| row.finding.estimate.value));
+        table.heading(TextLine::new(Style::Name, &name));
+        for (machine, row) in rows {
+            table.row(cells(machine, row, size));
+        }
+    }
+    table
+}
+
+/// The results of all machines, in the order in which they first come.
+fn result_names(views: &[(&str, View<'_>)]) -> Vec<String> {
+    let mut names: Vec<String> = Vec::new();
+    for row in views.iter().flat_map(|(_, view)| &view.rows) {
+        let name = result_name(row);
+        if row.finding.headline && !names.contains(&name) {
+            names.push(name);
+        }
+    }
+    names
+}
+
+/// The point; with its metric if that is not the workload's first.
+fn result_name(row: &ResultRow<'_>) -> String {
+    let point = clean(&row.finding.point.name);
+    if row.finding.primary { point } else { format!("{point} {}", row.finding.metric) }
+}
+
+fn cells(machine: &str, row: &ResultRow<'_>, size: f64) -> Vec<TextLine> {
+    let shown = row.finding.shown();
+    let ends = shown.interval.as_ref().map(|ends| (ends.low, ends.high)).map_err(String::as_str);
+    let figure = Figure::in_unit_of(size, shown.value, ends, &row.finding.unit);
+    let half_width = shown.relative_half_width().map(percent).unwrap_or_default();
+    let flags: Vec<String> = row.own_flags.iter().map(ToString::to_string).collect();
+    vec![
+        TextLine::new(Style::Plain, &format!("  {}", clean(machine))),
+        TextLine::new(Style::Estimate, &figure.estimate),
+        interval(&figure),
+        TextLine::new(Style::Muted, &figure.unit),
+        TextLine::new(Style::Plain, &half_width),
+        TextLine::new(Style::Flag, &flags.join(" ")),
+    ]
+}
+
+/// The machines whose runs are not complete, and points that could not be measured.
+fn troubles(machines: &[FleetMachine<'_>], terminal: &Terminal) -> String {
+    let mut out = String::new();
+    for machine in machines {
+        let name = clean(machine.name);
+        let why = machine.end.and_then(|end| end.why.as_deref());
+        let why = why.or_else(|| machine.end.is_none().then(|| machine.outcome()));
+        if let Some(why) = why {
+            let line =
+                TextLine::new(Style::Flag, &format!("{name}: ")).and(Style::Plain, &clean(why));
+            out.push_str(&terminal.lines(0, &line));
+        }
+        for hint in machine.end.iter().flat_map(|end| &end.hints) {
+            let hint = TextLine::new(Style::Muted, &format!("hint: {}", clean(hint)));
+            out.push_str(&terminal.lines(2, &hint));
+        }
+        let Some(finding) = machine.finding else { continue };
+        for missing in &finding.unsupported {
+            let line = TextLine::new(Style::Flag, &format!("{name}: "))
+                .and(Style::Plain, &format!("{} unsupported: {}", missing.point.name, missing.why));
+            out.push_str(&terminal.lines(0, &line));
+        }
+        for failed in &finding.failed {
+            let line = TextLine::new(Style::Flag, &format!("{name}: ")).and(
+                Style::Plain,
+                &format!(
+                    "{} failed in {} of {} invocations: {}",
+                    failed.point.name, failed.times, failed.of, failed.why
+                ),
+            );
+            out.push_str(&terminal.lines(0, &line));
+        }
+    }
+    if out.is_empty() { out } else { format!("\n{out}") }
+}
