@@ -28,7 +28,7 @@ pub struct Stamped {
 /// What happens while a plan is carried out, in this order: `RunStarted` (not when resumed),
 /// `SegmentStarted`, `TargetReady`, then anything, then `RunEnded`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case", tag = "type")]
+#[serde(rename_all = "kebab-case")]
 pub enum Event {
     /// A run begins.
     RunStarted {

@@ -4,6 +4,9 @@ use serde::{Deserialize, Serialize};
 
 use crate::id::Id;
 
+/// The label that the runs of a fleet have in common: the beginning of its id.
+pub const FLEET_LABEL: &str = "fleet";
+
 /// What became of a machine that was asked to measure.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]

@@ -5,11 +5,12 @@ use std::fs;
 use std::io::{stdin, stdout};
 use std::os::fd::AsFd;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use clap::{Arg, ArgAction, Args, Command, FromArgMatches};
 use plumb_agent::{AgentEnd, AgentTicket, EventSpool, LogLine, NearRequest, read_ticket, watch};
-use plumb_model::{KnownSecrets, Plan};
+use plumb_model::{KnownSecrets, Machine, Plan, RunRecord};
 use plumb_store::SecretSalt;
 
 use crate::commands::exec::ExecArgs;
@@ -23,6 +24,8 @@ use crate::measuring::setup::Setup;
 use crate::planning::secrets;
 use crate::ui::Ui;
 
+/// Whether the near end was gone before the run ended.
+static NEAR_END_GONE: AtomicBool = AtomicBool::new(false);
 /// After the near end is gone, a run ends within this time in order; then at once.
 const END_WITHIN: Duration = Duration::from_secs(3);
 
@@ -67,6 +70,9 @@ fn agent(args: &AgentArgs, ui: &Ui) -> Result<Exit> {
 /// then ends all others and restores the machine.
 fn end_run(request: NearRequest) {
     let own = rustix::process::getpid();
+    if request == NearRequest::Gone {
+        NEAR_END_GONE.store(true, Ordering::Relaxed);
+    }
     // As a user does with Ctrl-C: once to end in order, twice to end at once.
     let _ = rustix::process::kill_process(own, rustix::process::Signal::TERM);
     if request == NearRequest::Gone {
@@ -104,18 +110,19 @@ fn carry_out(
     let mut job = job.ok_or_else(|| CommandError::usage("there is nothing to measure"))?;
     job.command = Some(ticket.command.clone());
     job.host = ticket.host.known().map(|_| ticket.host.clone());
-    for (name, value) in &ticket.labels {
-        job.plan.labels.entry(name.clone()).or_insert_with(|| value.clone());
-    }
+    job.plan.labels.extend(ticket.labels.clone());
     if let Some(before) = &ticket.before {
         // The stored plan has placeholders; the words have the secrets for which they stand.
         job.secrets = secrets::take_out(&mut job.plan, salt, KnownSecrets::default())?;
         job.plan = Plan { dir: job.plan.dir.clone(), ..before.plan.clone() };
-        job.before = Some((**before).clone());
+        job.before = Some(before.clone());
     }
     let explicit = job.explicit;
     let lock = if job.lock { Some(take_lock(ui)?) } else { None };
     let ready = ReadyRun::of(setup, &mut job, ticket.run, salt, ui)?;
+    if let Some(before) = &ticket.before {
+        refuse_other_machine(before, ready.machine())?;
+    }
     let ended = ready.carry_out(&job, spool)?;
     drop(lock);
     Ok(AgentEnd {
@@ -125,7 +132,19 @@ fn carry_out(
         unsupported: ended.unsupported,
         unclean: ended.unclean,
         explicit,
+        near_end_gone: NEAR_END_GONE.load(Ordering::Relaxed),
     })
+}
+
+/// A name may stand for several machines, and a machine may have been replaced.
+fn refuse_other_machine(before: &RunRecord, here: &Machine) -> Result<()> {
+    let began_on = before.targets.last().map(|target| &target.machine.fingerprint);
+    if began_on.is_some_and(|fingerprint| *fingerprint != here.fingerprint) {
+        return Err(CommandError::failed(
+            "the name now leads to another kind of machine than the one that began the run",
+        ));
+    }
+    Ok(())
 }
 
 /// The command of a ticket.

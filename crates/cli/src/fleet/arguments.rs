@@ -10,6 +10,9 @@ use plumb_agent::{MachineAddress, read_inventory};
 
 use crate::error::{CommandError, Result};
 
+/// Each machine needs a few file descriptors here, of which a process has 1,024.
+const DEFAULT_AT_ONCE: usize = 50;
+
 /// Machines that measure, instead of this one.
 #[derive(Debug, Default, Args)]
 #[command(next_help_heading = "How to measure")]
@@ -25,7 +28,7 @@ pub struct MachineArgs {
     /// The variables ansible_host, ansible_port, ansible_user, ansible_ssh_private_key_file and ansible_connection are used.
     #[arg(long, value_name = "FILE[:GROUP]", conflicts_with = "on", hide_short_help = true)]
     inventory: Option<String>,
-    /// Measure on at most N machines at the same time
+    /// Measure on at most N machines at the same time [default: 50]
     #[arg(long, value_name = "N", hide_short_help = true)]
     at_once: Option<NonZeroUsize>,
 }
@@ -64,7 +67,7 @@ impl MachineArgs {
 
     /// How many machines measure at the same time at most.
     pub fn at_once(&self) -> usize {
-        self.at_once.map_or(usize::MAX, NonZeroUsize::get)
+        self.at_once.map_or(DEFAULT_AT_ONCE, NonZeroUsize::get)
     }
 }
 

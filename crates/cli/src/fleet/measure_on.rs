@@ -12,8 +12,10 @@ use plumb_agent::{
     AgentEnd, AgentTicket, MachineAddress, TICKET_SCHEMA, VisitFailure, VisitListener,
     transport_to, visit,
 };
+use plumb_analysis::CONFIRMS_LABEL;
 use plumb_model::{
-    Event, FleetMachineRecord, FleetRecord, Host, Id, KnownSecrets, Owner, RunRecord, Stamped,
+    Event, FLEET_LABEL, FleetMachineRecord, FleetRecord, Host, Id, KnownSecrets, MachineEnd, Owner,
+    RunRecord, Stamped,
 };
 use plumb_store::{Store, short};
 
@@ -85,15 +87,25 @@ pub fn measure_on(request: FleetRequest, store: Option<&Path>, ui: &Ui) -> Resul
     let store = Store::open(locate::store(store)?)?;
     let fleet = plumb_machine::fresh_id();
     let tickets = tickets(&request, fleet, &store)?;
-    store.begin_fleet(&record(&request, fleet, &tickets, &store)?)?;
+    let fleet_record = record(&request, fleet, &tickets, &store)?;
+    store.begin_fleet(&fleet_record)?;
     let mut runs: Vec<MachineRun> = Vec::new();
+    let hosts: Vec<Host> = tickets.iter().map(|ticket| ticket.host.clone()).collect();
     for (machine, ticket) in request.machines.iter().zip(&tickets) {
-        runs.push(MachineRun::new(machine.name(), ticket.run, store.writer()?));
+        runs.push(MachineRun::new(machine.name(), ticket.run));
     }
     let mut progress = FleetProgress::new(&request.machines, ui);
-    let stop = Arc::new(AtomicBool::new(false));
+    let stop = Arc::new(StopFlags::of(request.machines.len()));
     let news = visit_all(&request, tickets, &stop)?;
-    let followed = follow(&news, (&store, fleet), &mut runs, &mut progress, &stop, ui);
+    let near_end = NearEnd {
+        store: &store,
+        fleet: &fleet_record,
+        hosts,
+        owner: plumb_machine::owner(&locate::root()),
+        stop: &stop,
+        ui,
+    };
+    let followed = near_end.follow(&news, &mut runs, &mut progress);
     progress.finish();
     followed?;
     let stored = store.fleets()?;
@@ -144,10 +156,10 @@ fn tickets(request: &FleetRequest, fleet: Id, store: &Store) -> Result<Vec<Agent
         command: typed.clone(),
         suites: request.suites.clone(),
         host: match machine {
-            MachineAddress::Local => Host::UNKNOWN,
+            MachineAddress::Local { .. } => Host::UNKNOWN,
             MachineAddress::Ssh { name, .. } => name.parse().unwrap_or(Host::UNKNOWN),
         },
-        labels: [("fleet".to_owned(), short(fleet))].into(),
+        labels: [(FLEET_LABEL.to_owned(), short(fleet))].into(),
         before: None,
         salt: salt.clone(),
     };
@@ -158,7 +170,7 @@ fn tickets(request: &FleetRequest, fleet: Id, store: &Store) -> Result<Vec<Agent
 fn visit_all(
     request: &FleetRequest,
     tickets: Vec<AgentTicket>,
-    stop: &Arc<AtomicBool>,
+    stop: &Arc<StopFlags>,
 ) -> Result<Receiver<MachineNews>> {
     let visits: Vec<(usize, MachineAddress, AgentTicket)> = request
         .machines
@@ -181,7 +193,8 @@ fn visit_all(
                 // The guard ends with this statement: others take their next machine meanwhile.
                 let next = visits.lock().unwrap_or_else(PoisonError::into_inner).pop();
                 let Some((machine, address, ticket)) = next else { return };
-                NewsSender { machine, sender: &sender, stop: &stop }.visit(&address, ticket);
+                NewsSender { machine, sender: &sender, taken: 0, stop: &stop }
+                    .visit(&address, ticket);
             }
         };
         Builder::new()
@@ -192,12 +205,30 @@ fn visit_all(
     Ok(news)
 }
 
+/// Which visits are to end.
+struct StopFlags {
+    all: AtomicBool,
+    machines: Vec<AtomicBool>,
+}
+
+impl StopFlags {
+    fn of(machines: usize) -> Self {
+        let machines = (0..machines).map(|_| AtomicBool::new(false)).collect();
+        Self { all: AtomicBool::new(false), machines }
+    }
+
+    fn is_set(&self, machine: usize) -> bool {
+        self.all.load(Ordering::Relaxed) || self.machines[machine].load(Ordering::Relaxed)
+    }
+}
+
 /// Sends the news of one machine.
 struct NewsSender<'s> {
     machine: usize,
     sender: &'s SyncSender<MachineNews>,
-    /// Whether all visits are to end.
-    stop: &'s AtomicBool,
+    /// Events that came so far.
+    taken: u64,
+    stop: &'s StopFlags,
 }
 
 impl NewsSender<'_> {
@@ -205,24 +236,27 @@ impl NewsSender<'_> {
     fn visit(mut self, address: &MachineAddress, ticket: AgentTicket) {
         let _ = self.send(NewsKind::Begun, &mut || {});
         let mut ticket = ticket;
-        let mut pauses = RECONNECT_AFTER.iter();
-        let mut was_lost = false;
+        let mut tries = 0;
         let ended = loop {
+            let taken_before = self.taken;
             let ended = self.visit_once(address, &ticket);
+            if self.taken > taken_before {
+                tries = 0;
+            }
             let why = match &ended {
                 Err(VisitFailure::Lost(why)) => why.clone(),
                 // Only once it was reached can it be gone for a while.
-                Err(VisitFailure::Unreachable { why, .. }) if was_lost => why.clone(),
+                Err(VisitFailure::Unreachable { why, .. }) if self.taken > 0 => why.clone(),
                 _ => break ended,
             };
-            was_lost = true;
-            let Some(pause) = pauses.next() else { break ended };
+            let Some(pause) = RECONNECT_AFTER.get(tries) else { break ended };
+            tries += 1;
             let text = format!("{why}; connecting again in {} s", pause.as_secs());
             let _ = self.send(NewsKind::Said(text), &mut || {});
             if !self.pause(*pause) {
                 break Err(VisitFailure::Interrupted);
             }
-            ticket.before = self.record().map(Box::new);
+            ticket.before = self.record();
         };
         let _ = self.send(NewsKind::Over(ended), &mut || {});
     }
@@ -232,7 +266,9 @@ impl NewsSender<'_> {
         address: &MachineAddress,
         ticket: &AgentTicket,
     ) -> std::result::Result<AgentEnd, VisitFailure> {
-        let is_interrupted = || self.stop.load(Ordering::Relaxed);
+        let stop = self.stop;
+        let machine = self.machine;
+        let is_interrupted = || stop.is_set(machine);
         if is_interrupted() {
             return Err(VisitFailure::Interrupted);
         }
@@ -251,7 +287,7 @@ impl NewsSender<'_> {
     fn pause(&self, pause: Duration) -> bool {
         let until = Instant::now() + pause;
         while Instant::now() < until {
-            if self.stop.load(Ordering::Relaxed) {
+            if self.stop.is_set(self.machine) {
                 return false;
             }
             thread::sleep(LOOK);
@@ -280,6 +316,7 @@ impl VisitListener for NewsSender<'_> {
         stamped: Stamped,
         alive: &mut dyn FnMut(),
     ) -> std::result::Result<(), String> {
+        self.taken += 1;
         self.send(NewsKind::Event(Box::new(stamped)), alive)
     }
 
@@ -289,99 +326,152 @@ impl VisitListener for NewsSender<'_> {
     }
 
     fn is_interrupted(&self) -> bool {
-        self.stop.load(Ordering::Relaxed)
+        self.stop.is_set(self.machine)
     }
 }
 
-/// Stores the news until all visits are over.
-///
-/// # Errors
-/// When the store takes no more. All visits are over then, too.
-fn follow(
-    news: &Receiver<MachineNews>,
-    (store, fleet): (&Store, Id),
-    runs: &mut [MachineRun],
-    progress: &mut FleetProgress,
-    stop: &AtomicBool,
-    ui: &Ui,
-) -> Result<()> {
-    let owner = plumb_machine::owner(&locate::root());
-    let mut trouble = None;
-    loop {
-        if interrupt::is_interrupted() {
-            stop.store(true, Ordering::Relaxed);
-        }
-        let MachineNews { machine, kind } = match news.recv_timeout(LOOK) {
-            Ok(news) => news,
-            Err(RecvTimeoutError::Timeout) => {
-                progress.draw();
-                continue;
+/// The end that stores what the machines measure.
+struct NearEnd<'n> {
+    store: &'n Store,
+    fleet: &'n FleetRecord,
+    /// The names of the machines as hosts of their runs.
+    hosts: Vec<Host>,
+    owner: Owner,
+    stop: &'n StopFlags,
+    ui: &'n Ui,
+}
+
+impl NearEnd<'_> {
+    /// Stores the news until all visits are over.
+    ///
+    /// # Errors
+    /// When the store takes no more. All visits are over then, too.
+    fn follow(
+        &self,
+        news: &Receiver<MachineNews>,
+        runs: &mut [MachineRun],
+        progress: &mut FleetProgress,
+    ) -> Result<()> {
+        let mut trouble = None;
+        loop {
+            if interrupt::is_interrupted() {
+                self.stop.all.store(true, Ordering::Relaxed);
             }
-            // Every thread has ended.
-            Err(RecvTimeoutError::Disconnected) => return trouble.map_or(Ok(()), Err),
-        };
-        let Some(run) = runs.get_mut(machine) else { continue };
+            let MachineNews { machine, kind } = match news.recv_timeout(LOOK) {
+                Ok(news) => news,
+                Err(RecvTimeoutError::Timeout) => {
+                    progress.draw();
+                    continue;
+                }
+                // Every thread has ended.
+                Err(RecvTimeoutError::Disconnected) => return trouble.map_or(Ok(()), Err),
+            };
+            let Some(run) = runs.get_mut(machine) else { continue };
+            if let Err(error) = self.take(machine, kind, run, progress) {
+                // The store is that of all machines: what the others measure could not be kept either.
+                self.stop.all.store(true, Ordering::Relaxed);
+                trouble.get_or_insert(error);
+            }
+        }
+    }
+
+    /// Takes news of a machine.
+    ///
+    /// # Errors
+    /// When the store takes no more.
+    fn take(
+        &self,
+        machine: usize,
+        kind: NewsKind,
+        run: &mut MachineRun,
+        progress: &mut FleetProgress,
+    ) -> Result<()> {
         match kind {
-            NewsKind::Begun => progress.begun(machine),
+            NewsKind::Begun => {
+                progress.begun(machine);
+                run.begin(self.store)
+            }
             NewsKind::Said(line) => {
                 progress.finish();
-                ui.say(&format!("{}: {}", run.name, plumb_text::clean(&line)));
+                self.ui.say(&format!("{}: {}", run.name, plumb_text::clean(&line)));
+                Ok(())
             }
             NewsKind::Event(stamped) => {
-                let stamped = as_of_here(*stamped, &owner);
-                if trouble.is_none()
-                    && let Err(error) = run.take(&stamped)
-                {
-                    // The store is that of all machines: what the others measure could not be kept either.
-                    stop.store(true, Ordering::Relaxed);
-                    trouble = Some(error);
+                let stamped = self.as_of_here(machine, *stamped);
+                let is_taken = run.take(&stamped)?;
+                if is_taken {
+                    progress.take(machine, &stamped);
+                } else {
+                    // What this machine sends is of no use; the others go on.
+                    self.stop.machines[machine].store(true, Ordering::Relaxed);
                 }
-                progress.take(machine, &stamped);
+                Ok(())
             }
             NewsKind::NeedsRecord(answer) => {
-                let record = match run.so_far(store) {
-                    Ok(record) => record,
-                    Err(error) => {
-                        trouble.get_or_insert(error);
-                        stop.store(true, Ordering::Relaxed);
-                        None
-                    }
+                let record = run.so_far(self.store);
+                let (record, error) = match record {
+                    Ok(record) => (record, None),
+                    Err(error) => (None, Some(error)),
                 };
                 // The thread waits for it.
                 let _ = answer.send(record);
+                error.map_or(Ok(()), Err)
             }
             NewsKind::Over(ended) => {
                 progress.over(machine, &ended);
-                let end = run.end(ended);
+                let end = self.without_secrets(run.end(ended))?;
                 let now_ns = plumb_machine::now().unix_ns;
-                if let Err(error) = store.end_machine(fleet, machine, now_ns, &end) {
-                    stop.store(true, Ordering::Relaxed);
-                    trouble.get_or_insert(error.into());
-                }
+                Ok(self.store.end_machine(self.fleet.fleet, machine, now_ns, &end)?)
             }
         }
     }
-}
 
-/// An event as this machine keeps it: dates are by its clock, so that all runs of a store have one order, and the owner of a run is
-/// the process that stores it.
-fn as_of_here(stamped: Stamped, owner: &Owner) -> Stamped {
-    let now_ns = plumb_machine::now().unix_ns;
-    let event = match stamped.event {
-        Event::RunStarted { run, plumb, command, plan, .. } => {
-            Event::RunStarted { run, started_unix_ns: now_ns, plumb, command, plan }
-        }
-        Event::SegmentStarted { run, segment, monotonic_ns, .. } => Event::SegmentStarted {
-            run,
-            segment,
-            started_unix_ns: now_ns,
-            monotonic_ns,
-            owner: owner.clone(),
-        },
-        Event::RunEnded { interrupted, .. } => {
-            Event::RunEnded { ended_unix_ns: now_ns, interrupted }
-        }
-        other => other,
-    };
-    Stamped { at_ns: stamped.at_ns, event }
+    /// An event as this machine keeps it. Dates are by its clock, so that all runs of a store have one order; the owner of a run is
+    /// the process that stores it; and which host, command and fleet it is of is not for the other machine to say.
+    fn as_of_here(&self, machine: usize, stamped: Stamped) -> Stamped {
+        let now_ns = plumb_machine::now().unix_ns;
+        let event = match stamped.event {
+            Event::RunStarted { run, mut plan, .. } => {
+                plan.labels.insert(FLEET_LABEL.to_owned(), short(self.fleet.fleet));
+                plan.labels.remove(CONFIRMS_LABEL);
+                Event::RunStarted {
+                    run,
+                    started_unix_ns: now_ns,
+                    plumb: env!("CARGO_PKG_VERSION").to_owned(),
+                    command: self.fleet.command.clone(),
+                    plan,
+                }
+            }
+            Event::SegmentStarted { run, segment, monotonic_ns, .. } => Event::SegmentStarted {
+                run,
+                segment,
+                started_unix_ns: now_ns,
+                monotonic_ns,
+                owner: self.owner.clone(),
+            },
+            Event::TargetReady { target, mut description } => {
+                if self.hosts[machine].is_named() {
+                    description.host = self.hosts[machine].clone();
+                }
+                Event::TargetReady { target, description }
+            }
+            Event::RunEnded { interrupted, .. } => {
+                Event::RunEnded { ended_unix_ns: now_ns, interrupted }
+            }
+            other => other,
+        };
+        Stamped { at_ns: stamped.at_ns, event }
+    }
+
+    /// The reason of a refusal may quote a command line.
+    fn without_secrets(&self, end: MachineEnd) -> Result<MachineEnd> {
+        let salt = self.store.secret_salt()?;
+        let mut known = KnownSecrets::default();
+        let mut hidden = |text: &String| known.hide(text, &|secret| salt.digest(secret));
+        Ok(MachineEnd {
+            outcome: end.outcome,
+            why: end.why.as_ref().map(&mut hidden),
+            hints: end.hints.iter().map(&mut hidden).collect(),
+        })
+    }
 }

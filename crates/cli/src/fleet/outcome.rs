@@ -2,7 +2,7 @@
 
 use plumb_agent::{AgentEnd, VisitFailure};
 use plumb_model::{Event, Id, MachineEnd, MachineOutcome, RunRecord, Stamped};
-use plumb_store::{Store, Writer};
+use plumb_store::{ErrorKind, Store, Writer};
 
 use crate::error::{Exit, Result};
 
@@ -11,27 +11,60 @@ pub struct MachineRun {
     /// The name of the machine.
     pub name: String,
     run: Id,
-    writer: Box<dyn Writer>,
+    /// None before its turn, and once its visit is over.
+    writer: Option<Box<dyn Writer>>,
     /// Whether something of it is stored.
     has_begun: bool,
+    /// Whether its end is stored, and nobody stopped it.
+    is_complete: bool,
+    /// Why its events are no longer taken, though the store works.
+    refused: Option<String>,
     /// How its visit ended; None while it goes on.
     ended: Option<std::result::Result<AgentEnd, VisitFailure>>,
 }
 
 impl MachineRun {
     /// A run that has not begun.
-    pub fn new(name: &str, run: Id, writer: Box<dyn Writer>) -> Self {
-        Self { name: name.to_owned(), run, writer, has_begun: false, ended: None }
+    pub fn new(name: &str, run: Id) -> Self {
+        Self {
+            name: name.to_owned(),
+            run,
+            writer: None,
+            has_begun: false,
+            is_complete: false,
+            refused: None,
+            ended: None,
+        }
     }
 
-    /// Stores an event of it.
+    /// Its turn has come.
     ///
     /// # Errors
-    /// When the store is full or locked, or the event contradicts the ones before.
-    pub fn take(&mut self, stamped: &Stamped) -> Result<()> {
-        self.writer.write(stamped)?;
-        self.has_begun |= matches!(stamped.event, Event::RunStarted { .. });
+    /// When the store cannot be written.
+    pub fn begin(&mut self, store: &Store) -> Result<()> {
+        self.writer = Some(store.writer()?);
         Ok(())
+    }
+
+    /// Stores an event of it; whether it is taken. An event that contradicts others is not, and no event after it.
+    ///
+    /// # Errors
+    /// When the store is full or locked.
+    pub fn take(&mut self, stamped: &Stamped) -> Result<bool> {
+        let Some(writer) = self.writer.as_mut().filter(|_| self.refused.is_none()) else {
+            return Ok(false);
+        };
+        match writer.write(stamped) {
+            Ok(()) => {}
+            Err(error) if error.kind() == ErrorKind::Store => return Err(error.into()),
+            Err(error) => {
+                self.refused = Some(error.to_string());
+                return Ok(false);
+            }
+        }
+        self.has_begun |= matches!(stamped.event, Event::RunStarted { .. });
+        self.is_complete = matches!(stamped.event, Event::RunEnded { interrupted: false, .. });
+        Ok(true)
     }
 
     /// What is stored of it so far; None if it has not begun.
@@ -44,6 +77,15 @@ impl MachineRun {
 
     /// Its visit is over; what became of it.
     pub fn end(&mut self, ended: std::result::Result<AgentEnd, VisitFailure>) -> MachineEnd {
+        self.writer = None;
+        let ended = match (self.refused.take(), ended) {
+            (Some(why), _) => Err(VisitFailure::Failed(why)),
+            // Whatever the agent says, only what is stored counts.
+            (None, Ok(end)) if !end.interrupted && !self.is_complete => {
+                Err(VisitFailure::Failed("the log has no end of the run".to_owned()))
+            }
+            (None, ended) => ended,
+        };
         let end = machine_end(&ended);
         self.ended = Some(ended);
         end
@@ -74,10 +116,11 @@ impl MachineRun {
 fn machine_end(ended: &std::result::Result<AgentEnd, VisitFailure>) -> MachineEnd {
     match ended {
         Ok(end) => MachineEnd {
-            outcome: if end.interrupted {
-                MachineOutcome::Interrupted
-            } else {
-                MachineOutcome::Complete
+            outcome: match end {
+                end if end.interrupted => MachineOutcome::Interrupted,
+                end if end.measured == 0 && end.failed > 0 => MachineOutcome::Failed,
+                end if end.measured == 0 => MachineOutcome::Unsupported,
+                _ => MachineOutcome::Complete,
             },
             why: end.unclean.as_ref().map(|why| format!("could not clean up: {why}")),
             hints: Vec::new(),
@@ -127,5 +170,8 @@ pub fn exit(runs: &[MachineRun]) -> Exit {
     let exits: Vec<Exit> = runs.iter().map(MachineRun::exit).collect();
     let worst = exits.iter().copied().min().unwrap_or(Exit::Nothing);
     let has_result = exits.contains(&Exit::Fine);
-    if has_result && worst == Exit::Nothing { Exit::Failed } else { worst }
+    match worst {
+        Exit::Usage | Exit::Nothing if has_result => Exit::Failed,
+        worst => worst,
+    }
 }

@@ -8,7 +8,10 @@ use plumb_analysis::{FailedInvocations, RunFinding};
 use plumb_engine::{Ended, EngineError, Identity, RunContext, SystemClock};
 use plumb_keeper::{LockError, MeasuringLock};
 use plumb_launch::{KeeperLauncher, LaunchRefusal, LauncherSettings, SlotReport};
-use plumb_model::{EventSink, Host, Id, KnownSecrets, MissingKind, RunRecord, RunStatus, Target};
+use plumb_model::{
+    EventSink, FLEET_LABEL, Host, Id, KnownSecrets, Machine, MissingKind, RunRecord, RunStatus,
+    Target,
+};
 use plumb_query::SinceLastRun;
 use plumb_store::{SecretSalt, Store, short};
 
@@ -122,6 +125,11 @@ impl ReadyRun {
         prepared.notes.iter().for_each(|note| ui.say(note));
         let identity = identity(job, run, command, host, &launcher, prepared);
         Ok(Self { launcher, identity })
+    }
+
+    /// The machine on which it runs.
+    pub fn machine(&self) -> &Machine {
+        &self.identity.target.machine
     }
 
     /// Carries the plan out, and leaves the machine as it was.
@@ -238,11 +246,19 @@ fn host(job: &MeasuringJob<'_>, ui: &Ui) -> Result<Host> {
     let host = match before {
         Some((_, before)) if before.is_named() && !here.is_named() => before.clone(),
         Some((run, before)) if !before.may_be(&here) => {
-            let run = short(run.run);
-            return Err(CommandError::usage(format!(
-                "run {run} was started on host {before}, but this is {here}"
-            ))
-            .hint(format!("plumb run --resume {run} --host {before}    if it is the same host")));
+            let name = short(run.run);
+            let error = CommandError::usage(format!(
+                "run {name} was started on host {before}, but this is {here}"
+            ));
+            return Err(if run.plan.labels.contains_key(FLEET_LABEL) {
+                error.hint(
+                    "a run on another machine cannot be completed later; start it again with --on",
+                )
+            } else {
+                error.hint(format!(
+                    "plumb run --resume {name} --host {before}    if it is the same host"
+                ))
+            });
         }
         _ => here,
     };

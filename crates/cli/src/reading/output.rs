@@ -5,7 +5,7 @@ use std::io::{BufWriter, Write};
 use std::path::Path;
 
 use plumb_analysis::{ComparisonFinding, RunFinding};
-use plumb_model::{RunRecord, RunStatus};
+use plumb_model::{FLEET_LABEL, RunRecord, RunStatus};
 use plumb_report::{NextSteps, again, comparison_card, comparison_json, comparison_markdown};
 use plumb_store::{Store, short};
 
@@ -78,7 +78,9 @@ pub fn closing(record: &RunRecord, finding: &RunFinding, store: &Store) -> NextS
         (format!("plumb {command}{store_option}"), purpose.to_owned())
     };
     let mut next = Vec::new();
-    if record.status == RunStatus::Interrupted {
+    // A run on another machine cannot be completed from here.
+    let is_of_fleet = record.plan.labels.contains_key(FLEET_LABEL);
+    if record.status == RunStatus::Interrupted && !is_of_fleet {
         next.push(step(&format!("run --resume {id}"), "complete this run"));
     }
     // It repeats what was typed, with the store.

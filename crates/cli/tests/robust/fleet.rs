@@ -2,7 +2,7 @@
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
-use std::process::Stdio;
+use std::process::{Command, Stdio};
 use std::time::Duration;
 
 use serde_json::Value;
@@ -151,6 +151,14 @@ fn a_kill_of_any_process_leaves_nothing_there_and_a_lost_run_is_completed() {
             assert!(victim == "keeper" || measured.len() == 1, "{victim}: {document}");
             if ["ssh", "agent"].contains(&victim) {
                 assert!(ended.stderr.contains("connecting again in 2 s"), "{}", ended.stderr);
+                let run = document["machines"][0]["run"]["run"]["id"].as_str().unwrap();
+                let segments = format!(
+                    "SELECT count(*) FROM segment JOIN run ON run.id = segment.run WHERE hex(uuid) = '{}'",
+                    run.replace('-', "").to_uppercase()
+                );
+                let store = sshd.place.store();
+                let counted = Command::new("sqlite3").arg(store).arg(segments).output().unwrap();
+                assert_eq!(String::from_utf8(counted.stdout).unwrap().trim(), "2", "{victim}");
             }
         }
         let left = wait_for(NOTHING_RUNS_WITHIN, || sshd.leftovers().is_empty().then_some(()));
@@ -197,10 +205,19 @@ fn a_machine_that_cannot_run_plumb_is_unsupported() {
 
 #[test]
 fn a_login_shell_that_prints_is_no_obstacle_and_this_machine_can_be_an_agent_too() {
-    let chatty = FarSshd::with("ForceCommand echo welcome; eval \"$SSH_ORIGINAL_COMMAND\"");
-    let document = parsed(&chatty.run(&format!("{RUN} --on far --json")).exits(0));
-    assert_eq!(outcomes(&document), [("far", "complete")]);
-    chatty.is_clean();
+    for shell in [
+        "echo welcome; eval \"$SSH_ORIGINAL_COMMAND\"",
+        "exec tcsh -c \"$SSH_ORIGINAL_COMMAND\"",
+        "exec busybox sh -c \"$SSH_ORIGINAL_COMMAND\"",
+    ] {
+        let sshd = FarSshd::with(&format!("ForceCommand {shell}"));
+        let document = parsed(&sshd.run(&format!("{RUN} --on far --json")).exits(0));
+        assert_eq!(outcomes(&document), [("far", "complete")], "{shell}");
+        sshd.is_clean();
+    }
+    let without = FarSshd::with("ForceCommand echo This account is not available.; exit 1");
+    let ran = without.run(&format!("{RUN} --on far")).exits(3);
+    ran.shows(&["unsupported: the login shell ended with code 1: This account is not available."]);
     let here = place();
     let document = parsed(&here.run(&format!("{RUN} --on local --json")).unwrap().exits(0));
     assert_eq!(outcomes(&document), [("local", "complete")]);

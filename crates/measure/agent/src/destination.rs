@@ -13,7 +13,10 @@ const LOCAL: &str = "local";
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum MachineAddress {
     /// This one, with an agent as an ordinary process.
-    Local,
+    Local {
+        /// The name by which its results are shown.
+        name: String,
+    },
     /// One that ssh reaches.
     Ssh {
         /// The name by which its results are shown.
@@ -32,8 +35,7 @@ impl MachineAddress {
     #[must_use]
     pub fn name(&self) -> &str {
         match self {
-            Self::Local => LOCAL,
-            Self::Ssh { name, .. } => name,
+            Self::Local { name } | Self::Ssh { name, .. } => name,
         }
     }
 }
@@ -44,7 +46,7 @@ impl FromStr for MachineAddress {
     /// `local`, or `[USER@]HOST[:PORT]` with an IPv6 address in brackets.
     fn from_str(text: &str) -> Result<Self, String> {
         if text == LOCAL {
-            return Ok(Self::Local);
+            return Ok(Self::Local { name: LOCAL.to_owned() });
         }
         let wrong = || format!("`{text}` is not a machine; use [USER@]HOST[:PORT] or {LOCAL}");
         let FarEnd::Ssh { destination, port } =
@@ -60,7 +62,7 @@ impl FromStr for MachineAddress {
 impl fmt::Display for MachineAddress {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Local => f.write_str(LOCAL),
+            Self::Local { .. } => f.write_str(LOCAL),
             Self::Ssh { destination, port: None, .. } => f.write_str(destination),
             Self::Ssh { destination, port: Some(port), .. } => write!(f, "{destination}:{port}"),
         }

@@ -12,6 +12,7 @@
 //! sshd keeps a command running after the connection is lost. So the agent ends by itself if its input ends or if it hears nothing
 //! for [`SILENCE`].
 
+mod as_value;
 mod checked_events;
 mod destination;
 mod inventory;

@@ -6,8 +6,8 @@ use serde::{Deserialize, Serialize};
 /// The schema of event logs.
 pub const EVENTS_SCHEMA: &str = "plumb.events/1";
 
-/// The longest line of a log, in bytes.
-pub const MOST_LINE: usize = 8 << 20;
+/// The longest line of a log, in bytes. All readings of the monitors during one invocation are one line.
+pub const MOST_LINE: usize = 32 << 20;
 
 /// A line of an event log.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -29,7 +29,8 @@ pub enum LogLine {
         /// Number of the event in its segment, from 0, without gaps.
         ordinal: u64,
         /// The event with its time.
-        stamped: Box<Stamped>,
+        #[serde(with = "crate::as_value")]
+        stamped: Stamped,
     },
     /// The last line: the run is over.
     Ended(AgentEnd),
@@ -59,4 +60,6 @@ pub struct AgentEnd {
     pub unclean: Option<String>,
     /// Whether the user named the points, so that one that is unsupported is an error.
     pub explicit: bool,
+    /// Whether it was interrupted because the near end was gone.
+    pub near_end_gone: bool,
 }

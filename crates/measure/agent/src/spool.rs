@@ -9,10 +9,12 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::{OFlags, fcntl_getfl, fcntl_setfl};
 use rustix::io::{Errno, write};
 
-use crate::log_line::{EVENTS_SCHEMA, LogLine};
+use crate::log_line::{EVENTS_SCHEMA, LogLine, MOST_LINE};
 
 /// So many bytes wait at most for a near end that does not read.
 const MOST_WAITING: usize = 64 << 20;
+/// So many readings of monitors fit one line: each has less than 50 bytes.
+const MOST_READINGS: usize = MOST_LINE / 64;
 /// How long the last lines may take.
 const LAST_LINES: Duration = Duration::from_secs(30);
 
@@ -69,6 +71,12 @@ impl<F: AsFd> EventSpool<F> {
 
     fn push(&mut self, line: &LogLine) -> Result<(), SinkError> {
         let mut text = serde_json::to_vec(line).map_err(|error| SinkError(error.to_string()))?;
+        if text.len() > MOST_LINE {
+            return Err(SinkError(format!(
+                "an event of {} bytes is longer than the limit of {MOST_LINE}",
+                text.len()
+            )));
+        }
         text.push(b'\n');
         self.waiting.extend(text);
         self.write_waiting()?;
@@ -98,14 +106,30 @@ impl<F: AsFd> EventSink for EventSpool<F> {
         if let Event::SegmentStarted { segment, .. } = &event.event {
             self.segment = *segment;
         }
-        let line = LogLine::Event {
-            segment: self.segment,
-            ordinal: self.ordinal,
-            stamped: Box::new(event.clone()),
-        };
+        let stamped = fitting(event.clone());
+        let line = LogLine::Event { segment: self.segment, ordinal: self.ordinal, stamped };
         self.ordinal += 1;
         self.push(&line)
     }
+}
+
+/// The event, with fewer readings of the monitors if a long invocation has more than fit one line.
+fn fitting(mut stamped: Stamped) -> Stamped {
+    if let Event::Monitored { readings, .. } = &mut stamped.event {
+        let all: usize = readings.traces.iter().map(|trace| trace.readings.len()).sum();
+        let step = all.div_ceil(MOST_READINGS);
+        for trace in readings.traces.iter_mut().filter(|_| step > 1) {
+            let last = trace.readings.len().saturating_sub(1);
+            let mut index = 0;
+            // The amount of a counter is that from the first reading to the last.
+            trace.readings.retain(|_| {
+                let is_kept = index % step == 0 || index == last;
+                index += 1;
+                is_kept
+            });
+        }
+    }
+    stamped
 }
 
 fn gone(why: &str) -> SinkError {

@@ -34,8 +34,8 @@ pub struct AgentTicket {
     #[serde(default)]
     pub labels: BTreeMap<String, String>,
     /// The record of the run so far, if the connection was lost: its points are completed in a new segment.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub before: Option<Box<RunRecord>>,
+    #[serde(default, with = "crate::as_value::optional")]
+    pub before: Option<RunRecord>,
     /// The salt of the near end's store: a secret has the same placeholder in all of its runs.
     pub salt: String,
 }

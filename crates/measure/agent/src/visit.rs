@@ -18,7 +18,7 @@ const LOOK: Duration = Duration::from_millis(200);
 /// The agent begins its log within this time.
 const BEGIN_WITHIN: Duration = Duration::from_secs(60);
 /// The agent takes its ticket within this time.
-const TICKET_WITHIN: Duration = Duration::from_secs(60);
+const TICKET_WITHIN: Duration = Duration::from_secs(600);
 /// An agent that was asked to stop ends its run within this time: a workload may have to finish a sample, and the machine is restored.
 const STOP_WITHIN: Duration = Duration::from_secs(60);
 
@@ -74,10 +74,7 @@ impl AgentVisit<'_> {
             return Err(self.lost(&error));
         }
         self.begin()?;
-        let mut events = CheckedEvents::of(
-            self.ticket.run,
-            self.ticket.before.as_ref().map(|before| before.plan.clone()),
-        );
+        let mut events = CheckedEvents::of(self.ticket.run, self.ticket.before.as_ref());
         let mut stop_by: Option<Instant> = None;
         loop {
             for line in self.pipes.new_words() {
@@ -102,11 +99,10 @@ impl AgentVisit<'_> {
                 }
                 LogLine::Event { segment, ordinal, stamped } => {
                     events.accept(segment, ordinal, &stamped).map_err(VisitFailure::Failed)?;
-                    self.take(*stamped)?;
+                    self.take(stamped)?;
                 }
-                LogLine::Ended(end) if end.interrupted && stop_by.is_none() => {
-                    // Somebody ended it there, or the shell: the machine may shut down.
-                    return Err(VisitFailure::Lost("the agent was stopped there".to_owned()));
+                LogLine::Ended(end) if end.near_end_gone && stop_by.is_none() => {
+                    return Err(VisitFailure::Lost("the connection was lost there".to_owned()));
                 }
                 LogLine::Ended(end) => return Ok(end),
                 LogLine::Refused { exit, message, hints } => {
@@ -125,7 +121,7 @@ impl AgentVisit<'_> {
             matches!(line, LogLine::Begin { .. } | LogLine::Refused { .. }).then_some(line)
         });
         let fix = "both ends need the same plumb";
-        match first.map_err(|error| error.of(&self.pipes, fix))? {
+        match first.map_err(|error| error.of(&mut self.pipes, fix))? {
             LogLine::Refused { exit, message, hints } => {
                 Err(VisitFailure::Refused { exit, message, hints })
             }
@@ -233,12 +229,25 @@ mod tests {
     use crate::transport::{AgentTransport, LocalProcess, VisitFailure};
 
     const BEGIN: &str = r#"{"line":"begin","schema":"plumb.events/1","nonce":"n","plumb":"1"}"#;
-    const END: &str = r#"{"line":"ended","interrupted":false,"measured":1,"failed":0,"unsupported":0,"unclean":null,"explicit":true}"#;
+    const END: &str = r#"{"line":"ended","interrupted":false,"measured":1,"failed":0,"unsupported":0,"unclean":null,"explicit":true,"near_end_gone":false}"#;
 
-    fn event(ordinal: u64) -> String {
+    const BEFORE_EVENTS: [&str; 3] = [
+        r#"{"line":"event","segment":0,"ordinal":0,"stamped":{"at_ns":0,"event":{"run-started":{"run":"00000000-0000-0000-0000-000000000000","started_unix_ns":0,"plumb":"1","command":[],"plan":{"suite":null,"points":[],"goal":{"strategy":"soak"},"budget_ns":null,"seed":0,"dir":"/"}}}}}"#,
+        r#"{"line":"event","segment":0,"ordinal":1,"stamped":{"at_ns":0,"event":{"segment-started":{"run":"00000000-0000-0000-0000-000000000000","segment":0,"started_unix_ns":0,"monotonic_ns":0,"owner":{"pid":1,"start_ticks":0,"boot_id":""}}}}}"#,
+        r#"{"line":"event","segment":0,"ordinal":2,"stamped":{"at_ns":0,"event":{"target-ready":{"target":0,"description":{"name":"local","host":null,"machine":{"fingerprint":"","facts":{}},"environment":{"fingerprint":"","facts":{}}}}}}}"#,
+    ];
+
+    /// The log event of this number, from 0.
+    fn event(number: u64) -> String {
         format!(
-            r#"{{"line":"event","segment":0,"ordinal":{ordinal},"stamped":{{"at_ns":7,"event":{{"type":"log","text":"{ordinal}"}}}}}}"#
+            r#"{{"line":"event","segment":0,"ordinal":{},"stamped":{{"at_ns":7,"event":{{"log":{{"text":"{number}"}}}}}}}}"#,
+            number + 3
         )
+    }
+
+    /// The begin of a log, until the machine is known.
+    fn begun() -> String {
+        printing(&[BEGIN]) + &printing(&BEFORE_EVENTS)
     }
 
     /// Counts the events, and wants to stop after a time.
@@ -249,9 +258,10 @@ mod tests {
 
     impl VisitListener for CountingListener {
         fn take(&mut self, stamped: Stamped, _: &mut dyn FnMut()) -> Result<(), String> {
-            let number = self.events.to_string();
-            assert!(matches!(&stamped.event, Event::Log { text } if *text == number));
-            self.events += 1;
+            if let Event::Log { text } = &stamped.event {
+                assert_eq!(*text, self.events.to_string());
+                self.events += 1;
+            }
             Ok(())
         }
 
@@ -303,29 +313,32 @@ mod tests {
 
     #[test]
     fn events_come_in_order_after_the_chatter_of_a_shell() {
-        let (ended, events) =
-            visited(&printing(&["welcome", BEGIN, &event(0), &event(1), END]), None);
+        let script = printing(&["welcome"]) + &begun() + &printing(&[&event(0), &event(1), END]);
+        let (ended, events) = visited(&script, None);
         assert_eq!((ended.unwrap().measured, events), (1, 2));
     }
 
     #[test]
     fn a_log_that_breaks_the_rules_fails_that_machine_and_keeps_what_came_before() {
-        let (ended, events) = visited(&printing(&[BEGIN, &event(0), "garbage"]), None);
+        let (ended, events) = visited(&(begun() + &printing(&[&event(0), "garbage"])), None);
         assert!(ended.unwrap_err().to_string().contains("not a line of an event log"));
         assert_eq!(events, 1);
-        fails(&printing(&[BEGIN, &event(1)]), "event 1 of the log came where 0 was expected");
-        fails(&printing(&[BEGIN, &event(0), &event(0)]), "event 0 of the log");
-        fails(&printing(&[BEGIN, BEGIN]), "began its log again");
-        fails(&printing(&[BEGIN]), "ended without a last line");
-        fails(&format!("{}echo oops >&2", printing(&[BEGIN])), "connection was lost: oops");
-        let other_run = event(0).replace(
-            r#"{"type":"log","text":"0"}"#,
-            r#"{"type":"segment-started","run":"01890000-0000-7000-8000-000000000000","segment":0,"started_unix_ns":0,"monotonic_ns":0,"owner":{"pid":1,"start_ticks":0,"boot_id":""}}"#,
-        );
+        let after_begin = |lines: &[&str], why: &str| fails(&(begun() + &printing(lines)), why);
+        after_begin(&[&event(1)], "event 4 of the log came where 3 was expected");
+        after_begin(&[&event(0), &event(0)], "event 3 of the log");
+        after_begin(&[BEGIN], "began its log again");
+        after_begin(&[], "ended without a last line");
+        fails(&format!("{}echo oops >&2", begun()), "connection was lost: oops");
+        let first = event(0).replace("\"ordinal\":3", "\"ordinal\":0");
+        fails(&printing(&[BEGIN, &first]), "does not begin with its run");
+        let other_run = BEFORE_EVENTS[0].replace("0000-000000000000", "0000-000000000001");
         fails(&printing(&[BEGIN, &other_run]), "of another run");
-        fails(&format!("{}tr '\\0' x </dev/zero", printing(&[BEGIN])), "longer than 8388608 bytes");
+        let again = BEFORE_EVENTS[2].replace("\"ordinal\":2", "\"ordinal\":3");
+        after_begin(&[&again], "begins a second time");
+        fails(&format!("{}tr '\\0' x </dev/zero", begun()), "longer than 33554432 bytes");
         fails("tr '\\0' 'x\\n' </dev/zero | fold -w 80", "prints more than 64 KiB");
-        fails("exit 0", "without a message");
+        fails("exit 0", "the login shell ended with code 0: it ended without a message");
+        fails("exit 255", "cannot be reached: it ended without a message");
     }
 
     #[test]

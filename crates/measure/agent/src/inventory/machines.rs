@@ -12,6 +12,14 @@ const ALL: &str = "all";
 /// The group with machines that are in no other.
 const UNGROUPED: &str = "ungrouped";
 
+/// Variables that plumb would have to obey and does not, with what does the same.
+const UNUSED: [(&str, &str); 4] = [
+    ("ansible_password", "ssh needs a key"),
+    ("ansible_ssh_pass", "ssh needs a key"),
+    ("ansible_ssh_common_args", "put the options into ~/.ssh/config"),
+    ("ansible_ssh_extra_args", "put the options into ~/.ssh/config"),
+];
+
 /// Variables by name.
 pub(super) type Variables = BTreeMap<String, String>;
 
@@ -147,24 +155,25 @@ impl Inventory {
         let of_host = |why: String| InventoryError::new(format!("{host}: {why}"));
         match self.variable(host, "ansible_connection") {
             None | Some("ssh" | "smart" | "paramiko") => {}
-            Some("local") => return Ok(MachineAddress::Local),
+            Some("local") => return Ok(MachineAddress::Local { name: host.to_owned() }),
             Some(other) => {
                 return Err(of_host(format!("ansible_connection={other} is not ssh or local")));
             }
         }
-        for password in ["ansible_password", "ansible_ssh_pass"] {
-            if self.variable(host, password).is_some() {
-                return Err(of_host(format!("{password} is not used; ssh needs a key")));
+        for (unused, instead) in UNUSED {
+            if self.variable(host, unused).is_some() {
+                return Err(of_host(format!("{unused} is not used; {instead}")));
             }
         }
-        let reached = self.variable(host, "ansible_host").unwrap_or(host);
+        let either = |name: &str, old: &str| self.variable(host, name).or(self.variable(host, old));
+        let reached = either("ansible_host", "ansible_ssh_host").unwrap_or(host);
         let reached = if reached.matches(':').count() > 1 && !reached.starts_with('[') {
             format!("[{reached}]")
         } else {
             reached.to_owned()
         };
-        let user = self.variable(host, "ansible_user").map(|user| format!("{user}@"));
-        let port = self.variable(host, "ansible_port").map(|port| format!(":{port}"));
+        let user = either("ansible_user", "ansible_ssh_user").map(|user| format!("{user}@"));
+        let port = either("ansible_port", "ansible_ssh_port").map(|port| format!(":{port}"));
         let place =
             format!("ssh:{}{reached}{}", user.unwrap_or_default(), port.unwrap_or_default());
         match place.parse() {
@@ -180,14 +189,13 @@ impl Inventory {
     }
 
     pub(super) fn add_host(&mut self, host: &str, group: Option<&str>) {
-        if !self.hosts.iter().any(|known| known == host) {
+        if !self.variables.contains_key(host) {
+            self.variables.insert(host.to_owned(), Variables::new());
             self.hosts.push(host.to_owned());
         }
         if let Some(group) = group {
-            let group = self.groups.entry(group.to_owned()).or_default();
-            if !group.hosts.iter().any(|known| known == host) {
-                group.hosts.push(host.to_owned());
-            }
+            // A host that is listed twice is still there once: groups are read as sets.
+            self.groups.entry(group.to_owned()).or_default().hosts.push(host.to_owned());
         }
     }
 }

@@ -75,6 +75,10 @@ ansible_user=deploy
         for (variable, why) in [
             ("ansible_connection=docker", "web: ansible_connection=docker is not ssh or local"),
             ("ansible_password=x", "web: ansible_password is not used; ssh needs a key"),
+            (
+                "ansible_ssh_common_args=-Jx",
+                "web: ansible_ssh_common_args is not used; put the options",
+            ),
             ("ansible_port=many", "web: "),
             ("ansible_host=-oProxyCommand=x", "web: "),
         ] {
@@ -83,7 +87,7 @@ ansible_user=deploy
             assert!(error.starts_with(why), "{error}");
         }
         let local = read_inventory("here ansible_connection=local\n").unwrap();
-        assert_eq!(shown(&local, None).unwrap(), ["local local"]);
+        assert_eq!(shown(&local, None).unwrap(), ["here local"]);
     }
 
     #[test]

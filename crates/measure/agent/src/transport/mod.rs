@@ -23,7 +23,7 @@ pub fn transport_to(
     binary: fn(&str) -> Result<PathBuf, String>,
 ) -> Box<dyn AgentTransport> {
     match machine {
-        MachineAddress::Local => Box::new(LocalProcess::of_this_binary()),
+        MachineAddress::Local { .. } => Box::new(LocalProcess::of_this_binary()),
         MachineAddress::Ssh { destination, port, key, .. } => {
             Box::new(SshHost::new(destination, *port, key.as_deref(), binary))
         }

@@ -15,6 +15,10 @@ use crate::log_line::MOST_LINE;
 
 /// The program ends within this time once its input has ended; then it is killed.
 const END: Duration = Duration::from_secs(12);
+/// The exit code of ssh if it could not connect.
+const SSH_FAILED: i32 = 255;
+/// A program whose output has ended has an exit code within this time.
+const CODE_WITHIN: Duration = Duration::from_secs(2);
 /// Pause between two looks whether it has ended.
 const LOOK: Duration = Duration::from_millis(20);
 /// What it writes to stderr is kept up to this length, in bytes.
@@ -101,6 +105,7 @@ impl AgentPipes {
     ) -> Result<T, FirstLineError> {
         let deadline = Instant::now() + within;
         let mut chatter = 0;
+        let mut printed = None;
         loop {
             if is_interrupted() {
                 return Err(FirstLineError::Interrupted);
@@ -115,15 +120,19 @@ impl AgentPipes {
                         return Ok(value);
                     }
                     chatter += line.len() + 1;
+                    let line: String = line.chars().take(80).collect();
                     if chatter > MOST_CHATTER {
-                        return Err(FirstLineError::Chatter(line.chars().take(80).collect()));
+                        return Err(FirstLineError::Chatter(line));
                     }
+                    printed = Some(line);
                 }
                 Err(LineError::Timeout | LineError::Interrupted) => {}
                 // A login shell may print bytes that are not UTF-8.
                 Err(LineError::NotText(text)) => chatter += text.len() + 1,
                 Err(LineError::TooLong(_)) => return Err(FirstLineError::Chatter(String::new())),
-                Err(LineError::Closed(_) | LineError::Io(_)) => return Err(FirstLineError::Ended),
+                Err(LineError::Closed(_) | LineError::Io(_)) => {
+                    return Err(FirstLineError::Ended { printed });
+                }
             }
         }
     }
@@ -145,6 +154,19 @@ impl AgentPipes {
         let last = said.text.trim_end().lines().last()?.trim();
         Some(last.strip_prefix("error: ").unwrap_or(last).to_owned())
             .filter(|last| !last.is_empty())
+    }
+
+    /// The exit code of a program whose output has ended; None if a signal ended it, or it goes on.
+    fn exit_code(&mut self) -> Option<i32> {
+        self.input = None;
+        let deadline = Instant::now() + CODE_WITHIN;
+        loop {
+            match self.child.try_wait() {
+                Ok(Some(status)) => return status.code(),
+                Ok(None) if Instant::now() < deadline => thread::sleep(LOOK),
+                _ => return None,
+            }
+        }
     }
 
     /// Has the program killed at its end: it does not keep the rules, so it may not end by itself.
@@ -176,8 +198,11 @@ impl Drop for AgentPipes {
 /// Why the first line did not come.
 #[derive(Debug)]
 pub(crate) enum FirstLineError {
-    /// The program ended.
-    Ended,
+    /// The program ended, after it printed this last.
+    Ended {
+        /// The last line on stdout.
+        printed: Option<String>,
+    },
     /// Nothing came within this time.
     Late(Duration),
     /// Something else printed too much; the beginning of its last line.
@@ -187,16 +212,22 @@ pub(crate) enum FirstLineError {
 }
 
 impl FirstLineError {
-    /// The failure of a visit: `unreachable` says what it means if the program ended, with its last words.
-    pub(crate) fn of(self, pipes: &AgentPipes, fix: &str) -> VisitFailure {
+    /// The failure of a visit; `fix` is what to try if the machine cannot be reached.
+    pub(crate) fn of(self, pipes: &mut AgentPipes, fix: &str) -> VisitFailure {
         let fix = fix.to_owned();
         match self {
             Self::Interrupted => VisitFailure::Interrupted,
-            Self::Ended => {
-                let why = pipes.last_words();
-                let why =
-                    why.unwrap_or_else(|| "the connection ended without a message".to_owned());
-                VisitFailure::Unreachable { why, fix }
+            Self::Ended { printed } => {
+                let said = pipes.last_words().or(printed);
+                let why = said.unwrap_or_else(|| "it ended without a message".to_owned());
+                match pipes.exit_code() {
+                    // ssh itself ends with 255; what it started has other codes.
+                    Some(code) if code != SSH_FAILED => VisitFailure::Unsupported {
+                        why: format!("the login shell ended with code {code}: {why}"),
+                        fix: "the account needs a shell that runs commands".to_owned(),
+                    },
+                    _ => VisitFailure::Unreachable { why, fix },
+                }
             }
             Self::Late(within) => VisitFailure::Unreachable {
                 why: format!("no answer within {} s", within.as_secs()),

@@ -1,7 +1,8 @@
 //! An agent on a machine that ssh reaches. Nothing has to be installed there: this binary is copied into a fresh folder, which is
 //! removed at the end.
 
-use std::fs;
+use std::fs::{self, File};
+use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
@@ -16,8 +17,10 @@ use super::pipes::{AgentPipes, FirstLineError};
 const SSH: &str = "PLUMB_SSH";
 /// The machine answers in this time.
 const ANSWER: Duration = Duration::from_secs(30);
-/// A copy of the binary arrives in this time.
-const COPY: Duration = Duration::from_secs(600);
+/// What was written may still be on its way for so long.
+const ARRIVED: Duration = Duration::from_secs(300);
+/// A part of the binary is taken in this time.
+const PART: Duration = Duration::from_secs(30);
 /// Room for files other than the binary, in KiB.
 const OTHER_FILES_KIB: u64 = 2048;
 
@@ -51,7 +54,7 @@ const SCRIPT: [&str; 12] = [
     r#"for parent in "${TMPDIR:-/tmp}" /var/tmp /dev/shm "$HOME""#,
     r#"do folder=$(mktemp -d "$parent/plumb-agent.XXXXXX" 2>/dev/null) || continue"#,
     r##"room=$(df -Pk "$folder" 2>/dev/null | tail -n 1 | awk '{print $4}')"##,
-    r##"if [ "${room:-ROOM}" -ge ROOM ] && printf '#!/bin/sh\n' >"$folder/plumb" && chmod 700 "$folder/plumb" && "$folder/plumb" 2>/dev/null"##,
+    r##"if [ "${room:-ROOM}" -ge ROOM ] && printf '#\041/bin/sh\n' >"$folder/plumb" && chmod 700 "$folder/plumb" && "$folder/plumb" 2>/dev/null"##,
     r#"then break"#,
     r#"else rm -rf "$folder"; folder="#,
     r#"fi; done"#,
@@ -132,19 +135,21 @@ impl SshHost {
             why: format!("no binary for {architecture}"),
             fix: format!("put a static plumb for {architecture} at {folder}"),
         })?;
-        let plumb = fs::read(&file).map_err(|error| {
+        let unreadable = |error: io::Error| {
             VisitFailure::Failed(format!("cannot read {}: {error}", file.display()))
-        })?;
+        };
+        let mut plumb = File::open(&file).map_err(unreadable)?;
+        let size = plumb.metadata().map_err(unreadable)?.len();
         let written = pipes
-            .write(format!("{}\n", plumb.len()).as_bytes(), ANSWER)
-            .and_then(|()| write_all(pipes, &plumb, is_interrupted));
+            .write(format!("{size}\n").as_bytes(), ANSWER)
+            .and_then(|()| write_all(pipes, &mut plumb, is_interrupted));
         match written {
             Ok(()) => {}
             Err(LineError::Interrupted) => return Err(VisitFailure::Interrupted),
             // It says why on its own stdout or stderr.
             Err(_) => {}
         }
-        match pipes.first_line(ANSWER, is_interrupted, read) {
+        match pipes.first_line(ARRIVED, is_interrupted, read) {
             Ok(ScriptLine::Written) => Ok(()),
             Ok(ScriptLine::Unwritten) => Err(VisitFailure::Unsupported {
                 why: format!(
@@ -154,7 +159,7 @@ impl SshHost {
                 fix: "free some space in the folder for temporary files, or set TMPDIR".to_owned(),
             }),
             Ok(other) => Err(VisitFailure::Failed(format!("unexpected answer: {other:?}"))),
-            Err(error @ FirstLineError::Ended) => Err(match error.of(pipes, REACH) {
+            Err(error @ FirstLineError::Ended { .. }) => Err(match error.of(pipes, REACH) {
                 VisitFailure::Unreachable { why, .. } => {
                     VisitFailure::Lost(format!("the connection was lost: {why}"))
                 }
@@ -171,7 +176,10 @@ impl AgentTransport for SshHost {
         let mut pipes = AgentPipes::spawn(&mut self.command(&nonce)).map_err(|error| {
             VisitFailure::Unreachable {
                 why: format!("cannot start ssh: {error}"),
-                fix: "apt install openssh-client".to_owned(),
+                fix: match error.kind() {
+                    io::ErrorKind::NotFound => "apt install openssh-client".to_owned(),
+                    _ => "--at-once 10    measures on fewer machines at the same time".to_owned(),
+                },
             }
         })?;
         self.bring(&mut pipes, &nonce, is_interrupted)?;
@@ -179,19 +187,23 @@ impl AgentTransport for SshHost {
     }
 }
 
-/// Writes the binary; between two parts it asks whether somebody wants to stop.
+/// Writes the binary, a part at a time: with many machines, all of it for each would fill the memory. Between two parts it asks
+/// whether somebody wants to stop.
 fn write_all(
     pipes: &mut AgentPipes,
-    bytes: &[u8],
+    plumb: &mut File,
     is_interrupted: &dyn Fn() -> bool,
 ) -> Result<(), LineError> {
-    for part in bytes.chunks(1 << 20) {
+    let mut part = vec![0; 64 << 10];
+    loop {
         if is_interrupted() {
             return Err(LineError::Interrupted);
         }
-        pipes.write(part, COPY)?;
+        match plumb.read(&mut part).map_err(LineError::Io)? {
+            0 => return Ok(()),
+            length => pipes.write(&part[..length], PART)?,
+        }
     }
-    Ok(())
 }
 
 fn nowhere() -> VisitFailure {

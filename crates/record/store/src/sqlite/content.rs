@@ -1,6 +1,6 @@
 //! How the model's types become columns, and rows that runs share by their content.
 
-use plumb_model::{Environment, Id, Machine, Plan};
+use plumb_model::{AsJson, Environment, Id, Machine, Plan};
 use rusqlite::{Connection, OptionalExtension, params};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -102,7 +102,7 @@ fn facts(db: &Connection, table: &str, id: ContentId) -> Result<(String, String)
 
 /// Keeps a plan, its descriptions apart: they are most of it and the same in every run.
 pub(super) fn keep_plan(db: &Connection, plan: &Plan) -> Result<ContentId, DbError> {
-    let mut json = serde_json::to_value(plan)?;
+    let mut json = plan.to_json()?;
     for description in descriptions(&mut json) {
         let id = keep_text(db, "description", &description.to_string())?;
         *description = Value::String(identity(id).simple().to_string());
@@ -125,7 +125,7 @@ pub(super) fn plan(db: &Connection, id: ContentId) -> Result<Plan, DbError> {
         let id: Id = serde_json::from_value(description.take())?;
         *description = serde_json::from_str(&text(db, "description", id.into_bytes())?)?;
     }
-    Ok(serde_json::from_value(json)?)
+    Ok(Plan::of_json(json)?)
 }
 
 /// A text that was kept by [`keep_text`].
