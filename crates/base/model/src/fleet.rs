@@ -71,6 +71,8 @@ pub struct FleetRecord {
     pub started_unix_ns: i64,
     /// The command line, without secrets.
     pub command: Vec<String>,
+    /// Whether the near end still works on it.
+    pub is_running: bool,
     /// The machines, in the order in which they were named.
     pub machines: Vec<FleetMachineRecord>,
 }

@@ -88,7 +88,8 @@ pub fn measure_on(request: FleetRequest, store: Option<&Path>, ui: &Ui) -> Resul
     let fleet = plumb_machine::fresh_id();
     let tickets = tickets(&request, fleet, &store)?;
     let fleet_record = record(&request, fleet, &tickets, &store)?;
-    store.begin_fleet(&fleet_record)?;
+    let owner = plumb_machine::owner(&locate::root());
+    store.begin_fleet(&fleet_record, &owner)?;
     let mut runs: Vec<MachineRun> = Vec::new();
     let hosts: Vec<Host> = tickets.iter().map(|ticket| ticket.host.clone()).collect();
     for (machine, ticket) in request.machines.iter().zip(&tickets) {
@@ -97,14 +98,7 @@ pub fn measure_on(request: FleetRequest, store: Option<&Path>, ui: &Ui) -> Resul
     let mut progress = FleetProgress::new(&request.machines, ui);
     let stop = Arc::new(StopFlags::of(request.machines.len()));
     let news = visit_all(&request, tickets, &stop)?;
-    let near_end = NearEnd {
-        store: &store,
-        fleet: &fleet_record,
-        hosts,
-        owner: plumb_machine::owner(&locate::root()),
-        stop: &stop,
-        ui,
-    };
+    let near_end = NearEnd { store: &store, fleet: &fleet_record, hosts, owner, stop: &stop, ui };
     let followed = near_end.follow(&news, &mut runs, &mut progress);
     progress.finish();
     followed?;
@@ -132,6 +126,7 @@ fn record(
         fleet,
         started_unix_ns: plumb_machine::now().unix_ns,
         command,
+        is_running: true,
         machines: machines
             .map(|(machine, ticket)| FleetMachineRecord {
                 name: machine.name().to_owned(),

@@ -32,6 +32,7 @@ pub fn show_fleet(store: &Store, fleet: &FleetRecord, ui: &Ui) -> Result<()> {
         .map(|(machine, finding)| FleetMachine {
             name: &machine.name,
             end: machine.end.as_ref(),
+            is_expected: fleet.is_running && machine.end.is_none() && finding.is_none(),
             finding: finding.as_ref(),
         })
         .collect();

@@ -5,8 +5,8 @@ use std::fmt;
 use std::path::Path;
 
 use plumb_model::{
-    CounterAmount, EventSink, FleetRecord, Host, Id, MachineEnd, RecordSource, RunCosts, RunUpdate,
-    SeriesName, SinkError, Stamped, Target, Trace,
+    CounterAmount, EventSink, FleetRecord, Host, Id, MachineEnd, Owner, RecordSource, RunCosts,
+    RunUpdate, SeriesName, SinkError, Stamped, Target, Trace,
 };
 
 use crate::answers::{
@@ -160,11 +160,11 @@ pub trait Backend: RecordSource<Error = StoreError> + fmt::Debug + Send {
         fresh: &mut dyn FnMut() -> Id,
     ) -> Result<(), StoreError>;
 
-    /// Keeps which machines are asked to carry out a command.
+    /// Keeps which machines are asked to carry out a command, and the process that stores what they measure.
     ///
     /// # Errors
     /// When the store cannot be written.
-    fn begin_fleet(&self, fleet: &FleetRecord) -> Result<(), StoreError>;
+    fn begin_fleet(&self, fleet: &FleetRecord, owner: &Owner) -> Result<(), StoreError>;
 
     /// Keeps what became of a machine, by its position in the fleet. The last fact of a machine counts.
     ///

@@ -21,8 +21,10 @@ const FLEETS_SCHEMA: &str = "plumb.fleets/1";
 pub struct FleetMachine<'f> {
     /// The name by which the user asked for it.
     pub name: &'f str,
-    /// What became of it; None while it measures, or if the near end was killed.
+    /// What became of it; None before its end, or if the near end was killed.
     pub end: Option<&'f MachineEnd>,
+    /// Whether its turn may still come.
+    pub is_expected: bool,
     /// What it measured; None if its run never began.
     pub finding: Option<&'f RunFinding>,
 }
@@ -34,6 +36,7 @@ impl FleetMachine<'_> {
         match self.end {
             Some(end) => end.outcome.word(),
             None if is_running => "running",
+            None if self.is_expected => "waiting",
             None => MachineOutcome::Interrupted.word(),
         }
     }
@@ -62,9 +65,9 @@ pub struct FleetDocument {
 pub struct MachinePart {
     /// The name by which the user asked for it.
     pub name: String,
-    /// `complete`, `running`, `interrupted`, `unreachable`, `unsupported`, `refused` or `failed`.
+    /// `complete`, `running`, `waiting`, `interrupted`, `unreachable`, `unsupported`, `refused` or `failed`.
     #[cfg_attr(test, schemars(extend("enum" =
-        ["complete", "running", "interrupted", "unreachable", "unsupported", "refused", "failed"])))]
+        ["complete", "running", "waiting", "interrupted", "unreachable", "unsupported", "refused", "failed"])))]
     pub outcome: &'static str,
     /// Why it has no result, or not a whole one.
     pub why: Option<String>,

@@ -2,36 +2,48 @@
 
 use std::collections::BTreeMap;
 
-use plumb_model::{FleetMachineRecord, FleetRecord, Id, MachineEnd};
+use plumb_model::{FleetMachineRecord, FleetRecord, Id, MachineEnd, Owner};
 use rusqlite::{Connection, params};
 
-use super::content::{count, from_word, identity, word};
+use super::content::{count, from_word, identity, signed, unsigned, word};
 use super::db_error::DbError;
 use super::read::all;
 use super::schema::FLEET;
+use crate::owner;
 
-/// Makes the tables if the store lacks them, as one of an earlier plumb does.
+/// The tables, parents first.
+pub(super) const TABLES: [&str; 3] = ["fleet", "fleet_machine", "fleet_outcome"];
+
+/// Makes the tables if the store lacks them. Most stores have no fleet, and need no room for them.
 pub(super) fn create(db: &Connection) -> Result<(), DbError> {
     Ok(db.execute_batch(FLEET)?)
 }
 
-/// Whether the store has the tables.
-pub(super) fn has_tables(db: &Connection) -> Result<bool, DbError> {
-    let mut select = db.prepare_cached(
-        "SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = 'fleet_outcome'",
-    )?;
-    Ok(select.exists([])?)
+/// Whether a store has the tables: `main`, or one that is attached.
+pub(super) fn has_tables(db: &Connection, store: &str) -> Result<bool, DbError> {
+    let sql = format!(
+        "SELECT 1 FROM {store}.sqlite_schema WHERE type = 'table' AND name = 'fleet_outcome'"
+    );
+    Ok(db.prepare_cached(&sql)?.exists([])?)
 }
 
 /// Keeps who was asked.
-pub(super) fn begin(db: &mut Connection, fleet: &FleetRecord) -> Result<(), DbError> {
+pub(super) fn begin(
+    db: &mut Connection,
+    fleet: &FleetRecord,
+    owner: &Owner,
+) -> Result<(), DbError> {
     let step = db.transaction()?;
+    create(&step)?;
     step.execute(
-        "INSERT INTO fleet VALUES (?, ?, ?)",
+        "INSERT INTO fleet VALUES (?, ?, ?, ?, ?, ?)",
         params![
             fleet.fleet.into_bytes(),
             fleet.started_unix_ns,
-            serde_json::to_string(&fleet.command)?
+            serde_json::to_string(&fleet.command)?,
+            owner.pid,
+            signed(owner.start_ticks),
+            owner.boot_id
         ],
     )?;
     for (position, machine) in fleet.machines.iter().enumerate() {
@@ -72,7 +84,7 @@ pub(super) fn end(
 
 /// All fleets, oldest first.
 pub(super) fn fleets(db: &Connection) -> Result<Vec<FleetRecord>, DbError> {
-    if !has_tables(db)? {
+    if !has_tables(db, "main")? {
         return Ok(Vec::new());
     }
     let mut ends: BTreeMap<(Id, i64), MachineEnd> = BTreeMap::new();
@@ -102,19 +114,19 @@ pub(super) fn fleets(db: &Connection) -> Result<Vec<FleetRecord>, DbError> {
     })? {
         machines.entry(fleet).or_default().push(machine);
     }
-    all(
-        db,
-        "SELECT uuid, started_unix_ns, command FROM fleet ORDER BY started_unix_ns, uuid",
-        &[],
-        |row| {
-            let fleet = identity(row.get(0)?);
-            let command: String = row.get(2)?;
-            Ok(FleetRecord {
-                fleet,
-                started_unix_ns: row.get(1)?,
-                command: serde_json::from_str(&command)?,
-                machines: machines.remove(&fleet).unwrap_or_default(),
-            })
-        },
-    )
+    let sql = "SELECT uuid, started_unix_ns, command, pid, start_ticks, boot_id FROM fleet \
+               ORDER BY started_unix_ns, uuid";
+    all(db, sql, &[], |row| {
+        let fleet = identity(row.get(0)?);
+        let command: String = row.get(2)?;
+        let owner =
+            Owner { pid: row.get(3)?, start_ticks: unsigned(row.get(4)?), boot_id: row.get(5)? };
+        Ok(FleetRecord {
+            fleet,
+            started_unix_ns: row.get(1)?,
+            command: serde_json::from_str(&command)?,
+            is_running: owner::lives(&owner),
+            machines: machines.remove(&fleet).unwrap_or_default(),
+        })
+    })
 }

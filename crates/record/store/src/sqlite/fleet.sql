@@ -1,10 +1,13 @@
--- Fleets: commands on several machines. No part of the numbered schema: a store without these tables gets them.
+-- Fleets: commands on several machines. No part of the numbered schema: a store gets these tables with its first fleet.
 
--- A command, as it was typed.
+-- A command, as it was typed, and the process that stores what the machines measure.
 CREATE TABLE IF NOT EXISTS fleet (
   uuid BLOB NOT NULL PRIMARY KEY CHECK (length(uuid) = 16),
   started_unix_ns INTEGER NOT NULL,
-  command TEXT NOT NULL
+  command TEXT NOT NULL,
+  pid INTEGER NOT NULL,
+  start_ticks INTEGER NOT NULL,
+  boot_id TEXT NOT NULL
 ) STRICT;
 
 -- A machine that was asked, and the run that it was to make.

@@ -18,23 +18,13 @@ use rusqlite::{Connection, ErrorCode, TransactionBehavior, params};
 
 use super::db_error::DbError;
 use super::snapshot::Snapshot;
-use super::{content, read};
+use super::{content, fleet, read};
 use crate::answers::MergeReport;
 use crate::error::StoreError;
 
 /// Rows with a key that means the same in every store.
-const SHARED: [&str; 10] = [
-    "machine",
-    "environment",
-    "description",
-    "plan",
-    "baseline",
-    "kept_file",
-    "kept",
-    "fleet",
-    "fleet_machine",
-    "fleet_outcome",
-];
+const SHARED: [&str; 7] =
+    ["machine", "environment", "description", "plan", "baseline", "kept_file", "kept"];
 
 /// Rows known by an integer that means something in one store only.
 const LOCAL: [&str; 4] = ["run", "series", "counter", "invocation"];
@@ -146,6 +136,12 @@ impl Merge<'_> {
         // Parents before children: the rows of a table refer to those of the tables above, in which they must be found.
         for table in SHARED {
             changed += self.add(table)?;
+        }
+        if fleet::has_tables(self.db, "other")? {
+            fleet::create(self.db)?;
+            for table in fleet::TABLES {
+                changed += self.add(table)?;
+            }
         }
         report.runs = self.add("run")?;
         self.map("run")?;

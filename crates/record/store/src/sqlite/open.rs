@@ -13,7 +13,7 @@ use rusqlite::{Connection, ErrorCode, OpenFlags, TransactionBehavior};
 use super::db_error::DbError;
 use super::schema::{APPLICATION_ID, KNOWN, SCHEMA};
 use super::version::version;
-use super::{derived, fleet, kept, salt};
+use super::{derived, kept, salt};
 use crate::error::StoreError;
 
 /// How long to wait for another process: an import of some million samples.
@@ -151,7 +151,6 @@ fn refuse_folder(path: &Path) -> Result<(), DbError> {
 fn make(connection: &mut Connection) -> Result<(), DbError> {
     let is_complete = derived::has_tables(connection)?
         && kept::has_tables(connection)?
-        && fleet::has_tables(connection)?
         && salt::has_table(connection)?;
     if version(connection)?.is_some() && is_complete {
         return Ok(());
@@ -165,7 +164,6 @@ fn make(connection: &mut Connection) -> Result<(), DbError> {
     }
     derived::create(&step)?;
     kept::create(&step)?;
-    fleet::create(&step)?;
     salt::create(&step)?;
     Ok(step.commit()?)
 }

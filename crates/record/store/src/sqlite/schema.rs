@@ -12,7 +12,7 @@ pub(super) const DERIVED: &str = include_str!("derived.sql");
 /// The tables of what baselines keep. They are no part of the numbered schema either.
 pub(super) const KEPT: &str = include_str!("kept.sql");
 
-/// The tables of fleets. They are no part of the numbered schema either.
+/// The tables of fleets. They are no part of the numbered schema either: a store gets them with its first fleet.
 pub(super) const FLEET: &str = include_str!("fleet.sql");
 
 /// The table of the salt of secrets. It is no part of the numbered schema either.

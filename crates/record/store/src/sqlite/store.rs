@@ -3,8 +3,8 @@
 use std::path::{Path, PathBuf};
 
 use plumb_model::{
-    CounterAmount, FleetRecord, Host, Id, MachineEnd, RecordSource, RunCosts, RunRecord, RunUpdate,
-    SeriesName, Stamped, Target, Trace,
+    CounterAmount, FleetRecord, Host, Id, MachineEnd, Owner, RecordSource, RunCosts, RunRecord,
+    RunUpdate, SeriesName, Stamped, Target, Trace,
 };
 use rusqlite::Connection;
 
@@ -178,8 +178,8 @@ impl Backend for Sqlite {
         self.change(|db| baseline::set(db, name, (&before, runs), at_unix_ns, fresh))
     }
 
-    fn begin_fleet(&self, fleet: &FleetRecord) -> Result<(), StoreError> {
-        self.change(|db| fleet::begin(db, fleet))
+    fn begin_fleet(&self, fleet: &FleetRecord, owner: &Owner) -> Result<(), StoreError> {
+        self.change(|db| fleet::begin(db, fleet, owner))
     }
 
     fn end_machine(

@@ -326,6 +326,7 @@ fn every_table_is_merged_but_imports_and_salt() {
     let room = StoresFolder::new();
     let there = room.store("there", &[&eventful(id(1), id(2))]);
     let db = Connection::open(there.path()).unwrap();
+    db.execute_batch(include_str!("../../src/sqlite/fleet.sql")).unwrap();
     db.execute_batch(
         "INSERT INTO preparation VALUES (1, 0, 90, 0, 'governor', 'powersave', 'performance', 9);
          INSERT INTO exclusion VALUES (1, 'steal');
@@ -334,7 +335,7 @@ fn every_table_is_merged_but_imports_and_salt() {
          INSERT INTO kept_file VALUES (x'00112233445566778899aabbccddeeff', x'7f454c46');
          INSERT INTO kept VALUES (x'01930000000070008000000000000002', './work',
            x'00112233445566778899aabbccddeeff', 1, NULL);
-         INSERT INTO fleet VALUES (x'01930000000070008000000000000003', 1, '[]');
+         INSERT INTO fleet VALUES (x'01930000000070008000000000000003', 1, '[]', 7, 12, 'boot');
          INSERT INTO fleet_machine VALUES (x'01930000000070008000000000000003', 0, 'web1',
            x'01930000000070008000000000000002');
          INSERT INTO fleet_outcome VALUES (x'01930000000070008000000000000003', 0, 2, 'complete', NULL, '[]');
