@@ -10,7 +10,7 @@ use plumb_suite::time_ns;
 use crate::commands::subcommand::{Context, Subcommand};
 use crate::error::{CommandError, Exit, Result};
 use crate::fleet::agent_command::AgentCommand;
-use crate::fleet::arguments::{MachineArgs, refuse_options};
+use crate::fleet::arguments::{MachineArgs, has_fleet_label, refuse_options};
 use crate::fleet::measure_on::{FleetRequest, measure_on};
 use crate::measuring::job::MeasuringJob;
 use crate::measuring::live::LiveArgs;
@@ -151,10 +151,15 @@ fn exec(args: &ExecArgs, store: Option<&Path>, ui: &Ui) -> Result<Exit> {
         refuse_options(&[
             ("--live", args.live.live),
             ("--host", args.goal.execution.host.is_some()),
+            ("--label fleet=…", has_fleet_label(&args.goal.execution.labels)),
         ])?;
-        let at_once = args.machines.at_once();
-        let suites = BTreeMap::new();
-        return measure_on(FleetRequest { machines, at_once, suites }, store, ui);
+        let request = FleetRequest {
+            machines,
+            at_once: args.machines.at_once(),
+            suites: BTreeMap::new(),
+            keeps_secrets: args.goal.execution.keep_secrets,
+        };
+        return measure_on(request, store, ui);
     }
     let mut setup = Setup::start()?;
     let job = job(args, &mut setup, store, ui)?;

@@ -7,6 +7,7 @@ use std::path::Path;
 
 use clap::Args;
 use plumb_agent::{MachineAddress, read_inventory};
+use plumb_model::FLEET_LABEL;
 
 use crate::error::{CommandError, Result};
 
@@ -81,6 +82,11 @@ pub fn refuse_options(given: &[(&str, bool)]) -> Result<()> {
             .hint("without --on, plumb measures this machine")),
         None => Ok(()),
     }
+}
+
+/// Whether one of these labels is the one that the runs of a fleet get.
+pub fn has_fleet_label(labels: &[String]) -> bool {
+    labels.iter().any(|label| label.split('=').next() == Some(FLEET_LABEL))
 }
 
 /// The machines of `FILE[:GROUP]`.

@@ -45,9 +45,6 @@ const RECONNECT_AFTER: [Duration; 5] = [
     Duration::from_secs(60),
 ];
 
-/// The option by which secrets stay in command lines.
-const KEEP_SECRETS: &str = "--keep-secrets";
-
 /// What is measured where.
 pub struct FleetRequest {
     /// The machines, each once.
@@ -56,6 +53,8 @@ pub struct FleetRequest {
     pub at_once: usize,
     /// The texts of suites that are files here, by the names that were typed.
     pub suites: BTreeMap<String, String>,
+    /// Whether secrets stay in command lines.
+    pub keeps_secrets: bool,
 }
 
 /// News of a machine.
@@ -118,7 +117,7 @@ fn record(
 ) -> Result<FleetRecord> {
     let salt = store.secret_salt()?;
     let mut command = tickets.first().map(|ticket| ticket.command.clone()).unwrap_or_default();
-    if !command.iter().any(|word| word == KEEP_SECRETS) {
+    if !request.keeps_secrets {
         command = secrets::without_secrets(&command, salt, &mut KnownSecrets::default());
     }
     let machines = request.machines.iter().zip(tickets);

@@ -1,7 +1,7 @@
 //! What several machines measured for one command: text and document.
 
 use plumb_analysis::{CONFIDENCE, RunFinding};
-use plumb_model::{FleetRecord, MachineEnd, MachineOutcome, RunStatus, short_id};
+use plumb_model::{FlagKind, FleetRecord, MachineEnd, MachineOutcome, RunStatus, short_id};
 use plumb_text::command_line::typed;
 use plumb_text::time::{date, rfc3339};
 use plumb_text::{Style, Table, TableColumn, Terminal, TextLine, clean, counted};
@@ -9,7 +9,7 @@ use plumb_units::{Figure, largest_of, percent};
 use serde::Serialize;
 
 use crate::json_parts::text::pretty;
-use crate::run::{NextSteps, ResultRow, RunDocument, View, document, end, interval};
+use crate::run::{NextSteps, ResultRow, RunDocument, View, by_importance, document, end, interval};
 
 /// Name of the document's form.
 const FLEET_SCHEMA: &str = "plumb.fleet/1";
@@ -215,7 +215,7 @@ fn results(views: &[(&str, View<'_>)]) -> Table {
         TableColumn::left(&level).gap(1),
         TableColumn::left("unit").gap(1),
         TableColumn::right("±"),
-        TableColumn::left("flags"),
+        TableColumn::left("flags").wrapping(),
     ]);
     for name in result_names(views) {
         let rows: Vec<(&str, &ResultRow<'_>)> = views
@@ -251,18 +251,33 @@ fn result_name(row: &ResultRow<'_>) -> String {
 }
 
 fn cells(machine: &str, row: &ResultRow<'_>, size: f64) -> Vec<TextLine> {
+    let machine = TextLine::new(Style::Plain, &format!("  {}", clean(machine)));
     let shown = row.finding.shown();
     let ends = shown.interval.as_ref().map(|ends| (ends.low, ends.high)).map_err(String::as_str);
     let figure = Figure::in_unit_of(size, shown.value, ends, &row.finding.unit);
-    let half_width = shown.relative_half_width().map(percent).unwrap_or_default();
-    let flags: Vec<String> = row.own_flags.iter().map(ToString::to_string).collect();
+    // Unlike in the scorecard, no flag stands elsewhere, so that each row has all of its own.
+    let flags: Vec<&FlagKind> = row.finding.flags.iter().map(|flag| &flag.flag).collect();
+    let mut remarks: Vec<&str> = by_importance(flags).into_iter().map(FlagKind::word).collect();
+    let Some(levels) = &row.levels else {
+        remarks.splice(0..0, figure.missing());
+        let half_width = shown.relative_half_width().map(percent).unwrap_or_default();
+        return vec![
+            machine,
+            TextLine::new(Style::Estimate, &figure.estimate),
+            interval(&figure),
+            TextLine::new(Style::Muted, &figure.unit),
+            TextLine::new(Style::Plain, &half_width),
+            TextLine::new(Style::Flag, &remarks.join(", ")),
+        ];
+    };
+    // A median between two levels describes neither of them.
     vec![
-        TextLine::new(Style::Plain, &format!("  {}", clean(machine))),
-        TextLine::new(Style::Estimate, &figure.estimate),
-        interval(&figure),
-        TextLine::new(Style::Muted, &figure.unit),
-        TextLine::new(Style::Plain, &half_width),
-        TextLine::new(Style::Flag, &flags.join(" ")),
+        machine,
+        TextLine::new(Style::Estimate, &levels.both(|figure| figure.estimate.clone())),
+        TextLine::new(Style::Flag, "two levels"),
+        TextLine::new(Style::Muted, &levels.both(|figure| figure.unit.clone())),
+        TextLine::default(),
+        TextLine::new(Style::Flag, &remarks.join(", ")),
     ]
 }
 

@@ -13,7 +13,7 @@ use crate::commands::run::{schedule, tool_arguments};
 use crate::commands::subcommand::{Context, Subcommand};
 use crate::error::{CommandError, Exit, Result};
 use crate::fleet::agent_command::AgentCommand;
-use crate::fleet::arguments::{MachineArgs, refuse_options};
+use crate::fleet::arguments::{MachineArgs, has_fleet_label, refuse_options};
 use crate::fleet::measure_on::{FleetRequest, measure_on};
 use crate::locate;
 use crate::measuring::execute::interrupted;
@@ -131,12 +131,13 @@ impl Subcommand for RunArgs {
 fn run(args: &RunArgs, store: Option<&Path>, ui: &Ui) -> Result<Exit> {
     if let Some(machines) = args.machines.named()? {
         refuse_elsewhere(args)?;
-        let suites = points::suites_in_files(&args.names)?;
-        return measure_on(
-            FleetRequest { machines, at_once: args.machines.at_once(), suites },
-            store,
-            ui,
-        );
+        let request = FleetRequest {
+            machines,
+            at_once: args.machines.at_once(),
+            suites: points::suites_in_files(&args.names)?,
+            keeps_secrets: args.goal.execution.keep_secrets,
+        };
+        return measure_on(request, store, ui);
     }
     let mut setup = Setup::start()?;
     if let Some(name) = &args.resume {
@@ -158,6 +159,7 @@ fn refuse_elsewhere(args: &RunArgs) -> Result<()> {
         ("--live", args.live.live),
         ("--to", execution.to.is_some()),
         ("--host", execution.host.is_some()),
+        ("--label fleet=…", has_fleet_label(&execution.labels)),
     ])
 }
 

@@ -35,6 +35,7 @@ pub use curves::CurveText;
 pub use header::{ACCEPTED_FAILURES, ReportHeader, TargetLines, not_reached_heading, rules_text};
 pub use implementation_table::{ImplementationRow, ImplementationTable};
 pub use importance::FlagWeight;
+pub(crate) use importance::by_importance;
 pub use json::{RunDocument, document, json};
 pub use labels::metric;
 pub use levels::LevelsText;
