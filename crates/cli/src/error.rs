@@ -35,7 +35,8 @@ impl From<plumb_plugins::manifest::ManifestError> for CommandError {
 pub type Result<T> = std::result::Result<T, CommandError>;
 
 impl CommandError {
-    fn new(exit: Exit, message: impl Into<String>) -> Self {
+    /// An error that ends plumb with this exit code.
+    pub fn new(exit: Exit, message: impl Into<String>) -> Self {
         Self { exit, message: message.into(), hints: Vec::new() }
     }
 

@@ -23,7 +23,7 @@ pub use energy::{EnergyMeter, EnergyZone};
 pub use facts::facts;
 pub use fingerprint::{Mount, chosen, container, disk_below, environment, holding, host, machine};
 pub use hash::with_fact;
-pub use id::fresh_id;
+pub use id::{fresh_id, fresh_ids};
 pub use links::{DiskLink, disk_link};
 pub use memory_channels::{MemoryChannels, memory_channels};
 pub use network_link::{NetworkLink, network_link};

@@ -1,11 +1,12 @@
 //! `plumb ab`: is B slower than A?
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::time::{Duration, Instant};
 
 use clap::builder::{PossibleValuesParser, RangedU64ValueParser, TypedValueParser};
 use clap::{Args, value_parser};
+use plumb_agent::MachineAddress;
 use plumb_analysis::{
     BUILDS_LABEL, CONFIRMS_LABEL, GateOutcome, SESSIONS_LABEL, SessionsFinding, over_builds,
     over_sessions,
@@ -21,6 +22,9 @@ use plumb_units::percent;
 
 use crate::commands::subcommand::{Context, Subcommand};
 use crate::error::{CommandError, Exit, Result};
+use crate::fleet::agent_command::AgentCommand;
+use crate::fleet::arguments::{MachineArgs, has_fleet_label, refuse_options};
+use crate::fleet::measure_on::{FleetRequest, FleetWork, measure_on};
 use crate::locate;
 use crate::measuring::execute::{StoredRun, complete, execute};
 use crate::measuring::job::{FailOn, FailPolicy, MeasuringJob};
@@ -53,6 +57,7 @@ use crate::ui::Ui;
   plumb ab --build 'cc -O2 -DPAD={seed} old.c -o {out}' --build 'cc -O2 -DPAD={seed} new.c -o {out}'
                                                    compare eight builds of each
   plumb ab --set thp=always --set thp=never memory.latency    compare two values of a knob
+  plumb ab --on web1,web2 './old' './new'          compare on each of two other machines, by ssh
 
 plumb runs A and B back to back in random order, so that other activity affects both equally. It checks the \
 interval of the cost ratio after 8, 12, 18, 27, 40, … pairs until there is a verdict or a minute has passed. Even \
@@ -133,6 +138,8 @@ pub struct AbArgs {
     #[command(flatten)]
     live: LiveArgs,
     #[command(flatten)]
+    machines: MachineArgs,
+    #[command(flatten)]
     execution: ExecutionArgs,
 }
 
@@ -167,6 +174,9 @@ impl Subcommand for AbArgs {
                 shell_syntax::warn_of_text(side, shell_syntax::OPTION, context.ui);
             }
         }
+        if let Some(machines) = self.machines.named()? {
+            return on_machines(self, machines, context.store, context.ui);
+        }
         if self.sessions > 1 {
             return in_sessions(self, context.store, context.ui);
         }
@@ -176,9 +186,48 @@ impl Subcommand for AbArgs {
         if let Some(planted) = &self.prove {
             return proved(self, share(planted)?, context.store, context.ui);
         }
-        let (setup, job) = prepared(self, AbRun::Comparison, context.store, context.ui)?;
+        let mut setup = Setup::start()?;
+        let job = prepared(&mut setup, self, AbRun::Comparison, context.store, context.ui)?;
         measure(setup, job, context.ui)
     }
+}
+
+impl AgentCommand for AbArgs {
+    fn job<'j>(
+        &'j self,
+        setup: &mut Setup,
+        store: Option<&'j Path>,
+        ui: &Ui,
+    ) -> Result<Option<MeasuringJob<'j>>> {
+        prepared(setup, self, AbRun::Comparison, store, ui).map(Some)
+    }
+}
+
+/// Compares the sides on each of these machines.
+fn on_machines(
+    args: &AbArgs,
+    machines: Vec<MachineAddress>,
+    store: Option<&Path>,
+    ui: &Ui,
+) -> Result<Exit> {
+    let execution = &args.execution;
+    refuse_options(&[
+        ("--sessions", args.sessions > 1),
+        ("--build", !args.build.is_empty()),
+        ("--prove", args.prove.is_some()),
+        ("--live", args.live.live),
+        ("--to", execution.to.is_some()),
+        ("--host", execution.host.is_some()),
+        ("--label fleet=…", has_fleet_label(&execution.labels)),
+    ])?;
+    let request = FleetRequest {
+        machines,
+        at_once: args.machines.at_once(),
+        work: FleetWork::Command { suites: BTreeMap::new() },
+        keeps_secrets: execution.keep_secrets,
+        fail_on: FailPolicy { fail_on: args.fail_on, strict: args.strict },
+    };
+    measure_on(&request, store, ui)
 }
 
 /// What a run is for.
@@ -267,7 +316,8 @@ fn proved(args: &AbArgs, planted: f64, store: Option<&Path>, ui: &Ui) -> Result<
 /// Carries out one of several runs. All of its sides must be measured: without one of them, neither a proof nor sessions
 /// together say anything.
 fn all_sides(args: &AbArgs, run: AbRun<'_>, store: Option<&Path>, ui: &Ui) -> Result<StoredRun> {
-    let (setup, job) = prepared(args, run, store, ui)?;
+    let mut setup = Setup::start()?;
+    let job = prepared(&mut setup, args, run, store, ui)?;
     complete(execute(setup, job, ui)?)
 }
 
@@ -329,12 +379,12 @@ fn repeated(args: &AbArgs, finding: &SessionsFinding, ui: &Ui) -> Result<Exit> {
 
 /// What is to be measured for this purpose: commands or points, pair by pair, until there is a verdict.
 fn prepared<'s>(
+    setup: &mut Setup,
     args: &AbArgs,
     mut run: AbRun<'_>,
     store: Option<&'s Path>,
     ui: &Ui,
-) -> Result<(Setup, MeasuringJob<'s>)> {
-    let mut setup = Setup::start()?;
+) -> Result<MeasuringJob<'s>> {
     setup.keep_to(&args.execution.prepare);
     let all = setup.all_threads();
     let (of_knob, sets) = knob_sides(args)?;
@@ -342,13 +392,13 @@ fn prepared<'s>(
     let prepare = prepare::wanted(&mut setup.keeper, &of_all, None, all)?;
     let built = match &mut run {
         AbRun::Build { number, families, .. } => {
-            Some(built_sides(&mut setup, args, *number, families, ui)?)
+            Some(built_sides(setup, args, *number, families, ui)?)
         }
         _ => None,
     };
     let (mut points, folders_of_builds) = match built {
         Some(BuiltSides { points, folders }) => (points, Some(folders)),
-        None => (sides(&mut setup, args)?, None),
+        None => (sides(setup, args)?, None),
     };
     if !of_knob.is_empty() {
         points = at_values(&points, &of_knob);
@@ -394,14 +444,13 @@ fn prepared<'s>(
     if let Some((name, label)) = run.label() {
         plan.labels.insert(name.to_owned(), label.to_owned());
     }
-    let job = MeasuringJob {
+    Ok(MeasuringJob {
         lock: !args.execution.no_lock,
         host: args.execution.host.clone(),
         fail_on: FailPolicy { fail_on: args.fail_on, strict: args.strict },
         live: args.live.live,
         ..MeasuringJob::new(plan, folders, store)
-    };
-    Ok((setup, job))
+    })
 }
 
 /// When this run ends: at a verdict, or when its share of the time is over.

@@ -9,10 +9,15 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use clap::{Arg, ArgAction, Args, Command, FromArgMatches};
-use plumb_agent::{AgentEnd, AgentTicket, EventSpool, LogLine, NearRequest, read_ticket, watch};
+use plumb_agent::{
+    AgentEnd, AgentTicket, AgentWork, EventSpool, LogLine, NearRequest, PlannedWork, read_ticket,
+    watch,
+};
 use plumb_model::{KnownSecrets, Machine, Plan, RunRecord};
 use plumb_store::SecretSalt;
 
+use crate::commands::ab::AbArgs;
+use crate::commands::baseline::BaselineArgs;
 use crate::commands::exec::ExecArgs;
 use crate::commands::run::RunArgs;
 use crate::commands::subcommand::{Context, Subcommand};
@@ -20,7 +25,9 @@ use crate::error::{CommandError, Exit, Result};
 use crate::fleet::agent_command::AgentCommand;
 use crate::locate;
 use crate::measuring::execute::{ReadyRun, take_lock};
+use crate::measuring::job::MeasuringJob;
 use crate::measuring::setup::Setup;
+use crate::measuring::target::{FilesPlace, folders};
 use crate::planning::secrets;
 use crate::ui::Ui;
 
@@ -104,8 +111,14 @@ fn carry_out(
 ) -> Result<AgentEnd> {
     let salt = SecretSalt::of_digits(&ticket.salt)
         .ok_or_else(|| CommandError::bug("the ticket has no salt"))?;
-    let mut command = parsed(&ticket.words)?;
-    command.read_suites_from(&write_suites(&ticket.suites, folder)?);
+    let command = match &ticket.work {
+        AgentWork::Command { words, suites } => {
+            let mut command = parsed(words)?;
+            command.read_suites_from(&write_suites(suites, folder)?);
+            command
+        }
+        AgentWork::Plan(work) => Box::new(PlannedCommand(*work.clone())),
+    };
     let job = command.job(&mut setup, None, ui)?;
     let mut job = job.ok_or_else(|| CommandError::usage("there is nothing to measure"))?;
     job.command = Some(ticket.command.clone());
@@ -147,6 +160,36 @@ fn refuse_other_machine(before: &RunRecord, here: &Machine) -> Result<()> {
     Ok(())
 }
 
+/// A plan that this kind of machine has carried out before.
+struct PlannedCommand(PlannedWork);
+
+impl AgentCommand for PlannedCommand {
+    fn job<'j>(
+        &'j self,
+        setup: &mut Setup,
+        store: Option<&'j Path>,
+        _ui: &Ui,
+    ) -> Result<Option<MeasuringJob<'j>>> {
+        let work = &self.0;
+        let here = plumb_machine::machine(&locate::root()).fingerprint;
+        if work.fingerprint.as_ref().is_some_and(|wanted| *wanted != here) {
+            return Err(CommandError::usage(
+                "this is another kind of machine than the one that measured the baseline",
+            )
+            .hint("plumb baseline set NAME --on HOST    measures a baseline of it"));
+        }
+        let place = FilesPlace::Under { parent: work.dir.as_deref(), destroy: None };
+        let folders = folders(&mut setup.keeper, &place)?;
+        let dir = folders.dir.to_string_lossy().into_owned();
+        let plan = Plan { dir, ..work.plan.clone() };
+        Ok(Some(MeasuringJob {
+            lock: work.waits_for_lock,
+            explicit: false,
+            ..MeasuringJob::new(plan, folders, store)
+        }))
+    }
+}
+
 /// The command of a ticket.
 fn parsed(words: &[String]) -> Result<Box<dyn AgentCommand>> {
     // The near end has refused what is wrong, with all that clap can say about it.
@@ -158,6 +201,8 @@ fn parsed(words: &[String]) -> Result<Box<dyn AgentCommand>> {
         .subcommands([
             RunArgs::augment_args(Command::new("run")),
             ExecArgs::augment_args(Command::new("exec")),
+            AbArgs::augment_args(Command::new("ab")),
+            BaselineArgs::augment_args(Command::new("baseline")),
         ])
         .try_get_matches_from(words)
         .map_err(refused)?;
@@ -168,7 +213,13 @@ fn parsed(words: &[String]) -> Result<Box<dyn AgentCommand>> {
         Some(("exec", arguments)) => {
             Ok(Box::new(ExecArgs::from_arg_matches(arguments).map_err(refused)?))
         }
-        _ => Err(CommandError::usage("an agent carries out `run` and `exec` only")),
+        Some(("ab", arguments)) => {
+            Ok(Box::new(AbArgs::from_arg_matches(arguments).map_err(refused)?))
+        }
+        Some(("baseline", arguments)) => {
+            Ok(Box::new(BaselineArgs::from_arg_matches(arguments).map_err(refused)?))
+        }
+        _ => Err(CommandError::bug("an agent cannot carry out this command")),
     }
 }
 

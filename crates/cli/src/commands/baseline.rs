@@ -1,10 +1,11 @@
 //! `plumb baseline`: named sets of runs to check against.
 
-use std::collections::BTreeSet;
-use std::path::Path;
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use clap::{Args, Subcommand as Commands};
+use plumb_agent::MachineAddress;
 use plumb_model::{By, Host, Id, RunRecord, RunStatus};
 use plumb_stats::regression_gate::HASTE_S;
 use plumb_store::{Baseline, KeptFile, Store, short};
@@ -14,9 +15,13 @@ use plumb_units::parse_bytes;
 
 use crate::commands::subcommand::{Context, Subcommand};
 use crate::error::{CommandError, Exit, Result};
+use crate::fleet::agent_command::AgentCommand;
+use crate::fleet::arguments::{MachineArgs, has_fleet_label, refuse_options};
+use crate::fleet::measure_on::{FleetRequest, FleetWork, carry_out};
+use crate::fleet::outcome::{MachineRun, exit};
 use crate::locate;
 use crate::measuring::execute::execute;
-use crate::measuring::job::MeasuringJob;
+use crate::measuring::job::{FailPolicy, MeasuringJob};
 use crate::measuring::setup::Setup;
 use crate::measuring::target::{TargetArgs, folders};
 use crate::measuring::waiting::wait_until;
@@ -51,6 +56,7 @@ enum BaselineCommand {
   plumb baseline set good                            eight fresh runs of first-look
   plumb baseline set good --runs 8 --every 10m --of cpu.sieve,memory.copy
   plumb baseline set good last~7 last~6 last~5 last~4 last~3 last~2 last~1 last
+  plumb baseline set good --on web1,web2             eight fresh runs of each machine, by ssh
   plumb baseline set good --keep                     also store the measured files, up to 64 MiB
 
 A check needs at least six runs; eight or more find smaller changes. Spread the runs over a longer time to \
@@ -84,6 +90,8 @@ struct SetArgs {
     #[command(flatten)]
     target: TargetArgs,
     #[command(flatten)]
+    machines: MachineArgs,
+    #[command(flatten)]
     goal: GoalArgs,
 }
 
@@ -95,6 +103,30 @@ impl Subcommand for BaselineArgs {
             BaselineCommand::List => list(&runs::open(store)?, ui),
             BaselineCommand::Remove { name } => remove(name, store, ui),
             BaselineCommand::Set(args) => set(args, store, ui),
+        }
+    }
+}
+
+impl AgentCommand for BaselineArgs {
+    fn read_suites_from(&mut self, files: &BTreeMap<String, PathBuf>) {
+        if let BaselineCommand::Set(args) = &mut self.command {
+            for name in &mut args.of {
+                if let Some(file) = files.get(name) {
+                    *name = file.to_string_lossy().into_owned();
+                }
+            }
+        }
+    }
+
+    fn job<'j>(
+        &'j self,
+        setup: &mut Setup,
+        store: Option<&'j Path>,
+        _ui: &Ui,
+    ) -> Result<Option<MeasuringJob<'j>>> {
+        match &self.command {
+            BaselineCommand::Set(args) => job(args, setup, store).map(Some),
+            BaselineCommand::List | BaselineCommand::Remove { .. } => Ok(None),
         }
     }
 }
@@ -113,13 +145,17 @@ fn set(args: &SetArgs, store: Option<&Path>, ui: &Ui) -> Result<Exit> {
     let name = &args.name;
     refuse_ambiguous(name)?;
     let limit = args.keep.as_deref().map(parse_bytes).transpose()?;
-    let members = if args.runs.is_empty() {
-        measure(args, limit, store, ui)?
-    } else {
-        let store = runs::open(store)?;
-        let members = stored(&args.runs, &store, ui)?;
-        refuse_several_hosts(args, &store, &members)?;
-        members
+    let FreshRuns { members, exit } = match args.machines.named()? {
+        Some(machines) => measure_on_machines(args, machines, store, ui)?,
+        None if args.runs.is_empty() => {
+            FreshRuns { members: measure(args, limit, store, ui)?, exit: Exit::Fine }
+        }
+        None => {
+            let store = runs::open(store)?;
+            let members = stored(&args.runs, &store, ui)?;
+            refuse_several_hosts(args, &store, &members)?;
+            FreshRuns { members, exit: Exit::Fine }
+        }
     };
     let store = Store::open(locate::store(store)?)?;
     let kept = match limit {
@@ -137,7 +173,14 @@ fn set(args: &SetArgs, store: Option<&Path>, ui: &Ui) -> Result<Exit> {
     ui.say(&format!(
         "baseline {name} has {runs}; plumb check --baseline {name}    checks against it"
     ));
-    Ok(Exit::Fine)
+    Ok(exit)
+}
+
+/// The runs of a baseline.
+struct FreshRuns {
+    members: Vec<Id>,
+    /// Whether some machines could not measure.
+    exit: Exit,
 }
 
 /// The files that these runs measured. Of stored runs, only this host can have them.
@@ -260,14 +303,92 @@ fn measure(args: &SetArgs, limit: Option<u64>, store: Option<&Path>, ui: &Ui) ->
     Ok(members)
 }
 
+/// Fresh runs of other machines, which measure at the same time. A machine that fails is left out of the further runs.
+fn measure_on_machines(
+    args: &SetArgs,
+    machines: Vec<MachineAddress>,
+    store: Option<&Path>,
+    ui: &Ui,
+) -> Result<FreshRuns> {
+    let execution = &args.goal.execution;
+    refuse_options(&[
+        ("RUN", !args.runs.is_empty()),
+        ("--keep", args.keep.is_some()),
+        ("--to", execution.to.is_some()),
+        ("--host", execution.host.is_some()),
+        ("--label fleet=…", has_fleet_label(&execution.labels)),
+    ])?;
+    let every = args.every.as_deref().map(time_ns).transpose()?.map(Duration::from_nanos);
+    let store = Store::open(locate::store(store)?)?;
+    let mut request = FleetRequest {
+        machines,
+        at_once: args.machines.at_once(),
+        work: FleetWork::Command { suites: points::suites_in_files(&args.of)? },
+        keeps_secrets: execution.keep_secrets,
+        fail_on: FailPolicy::default(),
+    };
+    let mut members = Vec::new();
+    let mut exits = vec![Exit::Fine];
+    for number in 0..args.fresh {
+        let began = Instant::now();
+        ui.say(&format!("run {} of {}", number + 1, args.fresh));
+        let runs = carry_out(&request, &store, None, ui)?;
+        exits.push(exit(&runs));
+        refuse_interrupted(exits.contains(&Exit::Interrupted))?;
+        members.extend(runs.iter().filter_map(MachineRun::complete_run));
+        for run in runs.iter().filter(|run| run.complete_run().is_none()) {
+            let why = clean(&run.error().to_string());
+            ui.warn(&format!("{} is left out of the further runs: {why}", run.name));
+            request.machines.retain(|machine| machine.name() != run.name);
+        }
+        if request.machines.is_empty() {
+            break;
+        }
+        if number + 1 < args.fresh {
+            let before = format!("before run {} of {}", number + 2, args.fresh);
+            wait_until(began + every.unwrap_or_default(), &before, ui)?;
+        }
+    }
+    let worst = exits.into_iter().min().unwrap_or(Exit::Fine);
+    if members.is_empty() {
+        return Err(CommandError::new(
+            worst,
+            "no machine could measure; the baseline is unchanged",
+        ));
+    }
+    let exit = if worst == Exit::Fine { Exit::Fine } else { Exit::Failed };
+    Ok(FreshRuns { members, exit })
+}
+
 /// Measures the fresh run with this number, from 0 on.
 fn measure_one(args: &SetArgs, number: usize, store: Option<&Path>, ui: &Ui) -> Result<RunRecord> {
     let mut setup = Setup::start()?;
+    let job = job(args, &mut setup, store)?;
+    if number == 0 {
+        shell_syntax::warn_of_points(&job.plan.points, ui);
+    }
+    let measured = execute(setup, job, ui)?;
+    refuse_interrupted(measured.ended.interrupted)?;
+    Ok(measured.record)
+}
+
+/// A baseline with fewer runs than were asked for is not set.
+fn refuse_interrupted(is_interrupted: bool) -> Result<()> {
+    if is_interrupted {
+        return Err(CommandError::interrupted("interrupted; the baseline is unchanged")
+            .hint("plumb baseline set NAME RUN…    uses the runs stored so far"));
+    }
+    Ok(())
+}
+
+/// One fresh run.
+fn job<'j>(
+    args: &'j SetArgs,
+    setup: &mut Setup,
+    store: Option<&'j Path>,
+) -> Result<MeasuringJob<'j>> {
     let all = setup.all_threads();
     let named = points::resolve(&mut setup.keeper, &args.of, &[], all)?;
-    if number == 0 {
-        shell_syntax::warn_of_points(&named.points, ui);
-    }
     let execution = &args.goal.execution;
     let prepare = prepare::for_named(&mut setup.keeper, &named, &execution.prepare, all)?;
     let companions = points::companions(&mut setup.keeper, &named.with(&[]), all)?;
@@ -276,14 +397,7 @@ fn measure_one(args: &SetArgs, number: usize, store: Option<&Path>, ui: &Ui) -> 
     let plan = plan(request, execution, &folders.dir)?;
     let lock = !execution.no_lock;
     let host = execution.host.clone();
-    let job =
-        MeasuringJob { lock, host, explicit: false, ..MeasuringJob::new(plan, folders, store) };
-    let measured = execute(setup, job, ui)?;
-    if measured.ended.interrupted {
-        return Err(CommandError::interrupted("interrupted; the baseline is unchanged")
-            .hint("plumb baseline set NAME RUN…    uses the runs stored so far"));
-    }
-    Ok(measured.record)
+    Ok(MeasuringJob { lock, host, explicit: false, ..MeasuringJob::new(plan, folders, store) })
 }
 
 fn list(store: &Store, ui: &Ui) -> Result<Exit> {

@@ -1,51 +1,41 @@
 //! `plumb check`: did this machine become slower than its baseline?
 
 mod cause;
+mod machines;
 mod proof;
+mod steps;
 
 use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use clap::{Args, value_parser};
 use plumb_analysis::{
-    BaselineRuns, Caveats, CheckFinding, CheckedAgainst, Checker, ConfirmingSessions,
-    FirstBaseline, FreshRun, OtherRuns, WhichBaseline, canary_shift,
+    BaselineRuns, CheckFinding, CheckedAgainst, Checker, FirstBaseline, OtherRuns, WhichBaseline,
 };
 use plumb_export::check_junit;
 use plumb_model::{
-    By, Goal, Host, Id, Impact, OnInterference, Plan, Preparation, RunOfSeries, SampleIs,
-    SeriesInRun, StoppingRules, Value, Verdict, VerdictGoal,
+    By, Host, Id, Impact, OnInterference, Plan, Preparation, RunOfSeries, RunRecord, SeriesInRun,
 };
 use plumb_query::{Selection, StoredRuns};
 use plumb_report::{check_card, check_json, check_markdown};
-use plumb_stats::regression_gate::CONFIRM_RUNS;
 use plumb_store::{Baseline, Store};
 use plumb_suite::{margin, pause_ns, share};
-use plumb_text::counted;
 
+use self::steps::{CheckSteps, MachineCheck, MachinePlan, StepRunner};
 use crate::commands::subcommand::{Context, Subcommand};
 use crate::error::{CommandError, Exit, Result};
+use crate::fleet::arguments::MachineArgs;
 use crate::locate;
 use crate::measuring::execute::{StoredRun, execute};
 use crate::measuring::job::MeasuringJob;
 use crate::measuring::setup::Setup;
 use crate::measuring::target::{TargetArgs, folders};
-use crate::measuring::waiting::wait_until;
 use crate::planning::arguments::{PrepareArgs, by, on_interference, presets};
+use crate::planning::plan;
 use crate::planning::prepare::{self, Prepare};
-use crate::planning::{catalogue, plan, points};
 use crate::reading::output::write_file;
 use crate::reading::runs;
 use crate::ui::Ui;
-
-/// The longest time that the machine is compared with itself, in nanoseconds.
-const NULL_NS: u64 = 30_000_000_000;
-
-/// Work that nothing changes: what the CPU computes, and what the memory gives.
-const CANARIES: [(&str, &str, &str); 2] =
-    [("cpu.sieve", "limit", "100000"), ("memory.latency", "size", "1MiB")];
-/// Fresh processes of each canary.
-const CANARY_RUNS: usize = 3;
 
 /// Did this machine become slower than its baseline?
 #[derive(Debug, Args)]
@@ -55,6 +45,7 @@ const CANARY_RUNS: usize = 3;
   plumb check --apart 0s                       confirm at once: faster, but more false alarms
   plumb check --sessions 3 --apart 1h          confirm in three sessions, an hour apart
   plumb check --prove                          a CI gate that verifies that it can detect 5 %
+  plumb check --on web1,web2                   each machine against its own runs of the baseline
   plumb check --junit check.xml --markdown check.md
   plumb check --by kind                        against runs of any host of this kind of machine
 
@@ -126,6 +117,9 @@ pub struct CheckArgs {
     /// Do not wait for another plumb that is measuring on this machine
     #[arg(long)]
     no_lock: bool,
+    // Last, because help lists what follows a heading under it.
+    #[command(flatten)]
+    machines: MachineArgs,
 }
 
 impl Subcommand for CheckArgs {
@@ -134,44 +128,47 @@ impl Subcommand for CheckArgs {
     }
 }
 
-/// Checks the machine against a baseline.
+/// Checks this machine, or others, against a baseline.
 fn check(args: &CheckArgs, store: Option<&Path>, ui: &Ui) -> Result<Exit> {
+    if let Some(machines) = args.machines.named()? {
+        return args.check_machines(machines, store, ui);
+    }
     let margin = margin(&args.margin)?;
-    let apart = Duration::from_nanos(pause_ns(&args.apart)?);
     let planted = args.prove.as_deref().map(share).transpose()?;
     let stored = read(store, args, ui)?;
-    let now = plumb_machine::now().unix_ns;
-    let checker = Checker::new(stored.against(args.by), margin, now).map_err(|why| {
-        CommandError::nothing(why).hint(format!("plumb baseline set {} --runs 8", stored.name))
-    })?;
+    let checker = checker(&stored, args, margin)?;
     let again = Again { args, store, ui };
-    let newest =
-        stored.plan.clone().ok_or_else(|| CommandError::nothing("the baseline has no runs"))?;
-    let plan = prepared(newest, args)?;
-    let canaries = again.canaries(&plan)?;
-    let points = counted(plan.points.len(), "point", "points");
-    let screen = again.measure(&plan, &format!("screening {points}"))?;
-    let screened = FreshRun::of(&screen.record);
-    let flagged = checker.screen(&screened);
-    let mut confirming = ConfirmingSessions::default();
-    let mut doubts = Caveats {
-        proof: planted.map(|share| again.prove(&plan, &checker, share)).transpose()?,
-        ..Caveats::default()
-    };
-    // After a clean screening this is not needed: controls can only take back alerts.
-    if !flagged.is_empty() {
-        let points = flagged.iter().map(|&point| screen.record.plan.points[point].clone());
-        let plan = Plan { points: points.collect(), ..plan.clone() };
-        confirming = again.confirm(&plan, apart)?;
-        doubts.vetoes.extend(again.null_control(&plan)?);
-        doubts.canary_shift = canary_shift(&canaries.series, &again.canaries(&plan)?.series);
+    let plan = prepared(stored.plan()?, args)?;
+    let steps = steps(args, &again, ui)?;
+    let mut checks = [MachineCheck::new(0, &checker, plan.clone())];
+    steps.screen(&mut checks)?;
+    if let Some(planted) = planted {
+        checks[0].doubts.proof = Some(again.prove(&plan, &checker, planted)?);
     }
-    let finding =
-        plumb_query::of_check(&screen.store, &checker, &screened, &confirming, doubts, args.by)?;
+    steps.confirm(&mut checks)?;
+    let finding = checks[0].finding(&Store::open(locate::store(store)?)?, args.by)?;
     refuse_fatal(&finding, args.force)?;
     let finding = again.explain(finding, &checker, &stored, &plan)?;
     write(&finding, args, ui)?;
     Ok(exit(&finding, args.strict))
+}
+
+/// How the steps of a check are taken.
+fn steps<'s>(args: &CheckArgs, runner: &'s dyn StepRunner, ui: &'s Ui) -> Result<CheckSteps<'s>> {
+    Ok(CheckSteps {
+        runner,
+        sessions: args.sessions,
+        apart: Duration::from_nanos(pause_ns(&args.apart)?),
+        ui,
+    })
+}
+
+/// Who compares with a baseline.
+fn checker<'s>(stored: &'s StoredBaseline, args: &CheckArgs, margin: f64) -> Result<Checker<'s>> {
+    let now = plumb_machine::now().unix_ns;
+    Checker::new(stored.against(args.by), margin, now).map_err(|why| {
+        CommandError::nothing(why).hint(format!("plumb baseline set {} --runs 8", stored.name))
+    })
 }
 
 /// The plan as the user wants it prepared; else as it was for the baseline.
@@ -223,6 +220,11 @@ struct StoredBaseline {
 }
 
 impl StoredBaseline {
+    /// The plan that is carried out again.
+    fn plan(&self) -> Result<Plan> {
+        self.plan.clone().ok_or_else(|| CommandError::nothing("the baseline has no runs"))
+    }
+
     /// The runs that count here of the baseline that a series was compared with.
     fn members_of(&self, which: WhichBaseline) -> &StoredRuns {
         match (which, &self.first) {
@@ -256,15 +258,20 @@ fn read(store: Option<&Path>, args: &CheckArgs, ui: &Ui) -> Result<StoredBaselin
     let baseline = chosen(&store, args.baseline.as_deref())?;
     let all = StoredRuns::read(&store, &in_store(&store, &baseline.runs)?)?;
     let members = on_this_machine(&baseline.name, all, args, ui)?;
+    with_members(&store, &baseline, members)
+}
+
+/// A baseline with those of its runs that count.
+fn with_members(store: &Store, baseline: &Baseline, members: StoredRuns) -> Result<StoredBaseline> {
     let ids: Vec<Id> = members.runs.iter().map(|run| run.run).collect();
     let others = plumb_query::others(&store.summaries()?, &ids);
-    let earlier = plumb_query::read(&store, Selection::Runs(&others))?;
+    let earlier = plumb_query::read(store, Selection::Runs(&others))?;
     let plan = match members.runs.last() {
         Some(newest) => Some(store.record(newest.run)?.plan),
         None => None,
     };
-    let first = first_set(&store, &baseline, &members)?;
-    Ok(StoredBaseline { name: baseline.name, members, first, earlier, plan })
+    let first = first_set(store, baseline, &members)?;
+    Ok(StoredBaseline { name: baseline.name.clone(), members, first, earlier, plan })
 }
 
 /// Those of the runs that the store has.
@@ -289,6 +296,17 @@ fn first_set(
     Ok((!runs.runs.is_empty()).then_some((first.changed_unix_ns, runs)))
 }
 
+/// A plan of the baseline for another run.
+fn fresh(plan: &Plan, args: &CheckArgs) -> Result<Plan> {
+    Ok(Plan {
+        // With the seed of the baseline's plan all runs would draw the same orders and layouts, and not be independent.
+        seed: plumb_machine::now().monotonic_ns & 0xffff_ffff,
+        labels: plan::pairs(&args.labels)?,
+        on_interference: args.on_interference,
+        ..plan.clone()
+    })
+}
+
 /// Measures what the baseline measured.
 struct Again<'a> {
     args: &'a CheckArgs,
@@ -297,7 +315,7 @@ struct Again<'a> {
 }
 
 impl Again<'_> {
-    fn measure(&self, plan: &Plan, what: &str) -> Result<StoredRun> {
+    fn measure_one(&self, plan: &Plan, what: &str) -> Result<StoredRun> {
         self.measure_made(plan, &|plan, _| Ok(plan.clone()), what)
     }
 
@@ -310,14 +328,10 @@ impl Again<'_> {
     ) -> Result<StoredRun> {
         self.ui.say(what);
         let mut setup = Setup::start()?;
-        let labels = plan::pairs(&self.args.labels)?;
-        // With the seed of the baseline's plan all runs would draw the same orders and layouts, and not be independent.
-        let seed = plumb_machine::now().monotonic_ns & 0xffff_ffff;
-        let on_interference = self.args.on_interference;
         let folders = folders(&mut setup.keeper, &self.args.target.place())?;
         let dir = folders.dir.to_string_lossy().into_owned();
         let made = make(plan, &folders.scratch)?;
-        let plan = Plan { seed, labels, on_interference, dir, ..made };
+        let plan = Plan { dir, ..fresh(&made, self.args)? };
         let lock = !self.args.no_lock;
         let host = self.args.host.clone();
         let job = MeasuringJob {
@@ -332,74 +346,19 @@ impl Again<'_> {
         }
         Ok(measured)
     }
+}
 
-    /// Measures the points in sessions, each so long after the one before.
-    fn confirm(&self, plan: &Plan, apart: Duration) -> Result<ConfirmingSessions> {
-        let points = counted(plan.points.len(), "point", "points");
-        let number = self.args.sessions;
-        let mut sessions = Vec::with_capacity(number.into());
-        for session in 1..=number {
-            let of =
-                if number > 1 { format!(", session {session} of {number}") } else { String::new() };
-            if !apart.is_zero() {
-                let names: Vec<String> = plan.points.iter().map(|point| point.name()).collect();
-                let names = names.join(", ");
-                let wait = plumb_units::length(apart.as_secs_f64());
-                self.ui.say(&format!(
-                    "looks different: {names}; measuring again in {wait}{of} (--apart 0s does not wait)"
-                ));
-                wait_until(Instant::now() + apart, "before measuring again", self.ui)?;
-            }
-            let mut runs = Vec::with_capacity(CONFIRM_RUNS);
-            for number in 1..=CONFIRM_RUNS {
-                let what = format!("confirming {points}{of}: run {number} of {CONFIRM_RUNS}");
-                runs.push(FreshRun::of(&self.measure(plan, &what)?.record));
-            }
-            sessions.push(runs);
+impl StepRunner for Again<'_> {
+    fn measure(&self, plans: &[MachinePlan], what: &str) -> Result<Vec<Result<RunRecord>>> {
+        let mut records = Vec::with_capacity(plans.len());
+        for MachinePlan { plan, .. } in plans {
+            records.push(Ok(self.measure_one(plan, what)?.record));
         }
-        Ok(ConfirmingSessions { sessions, apart_s: apart.as_secs_f64() })
+        Ok(records)
     }
 
-    /// Measures work that nothing has changed; how far it moves says what the machine does meanwhile.
-    fn canaries(&self, plan: &Plan) -> Result<FreshRun> {
-        let mut points = Vec::new();
-        for (id, parameter, value) in CANARIES {
-            let Some(entry) = catalogue::builtin(id)? else { continue };
-            let settings = [(parameter.to_owned(), Value::Text(value.to_owned()))].into();
-            points.push(points::planned(&entry, &settings, 1)?);
-        }
-        let rules = StoppingRules::fixed(CANARY_RUNS);
-        let goal = Goal::Rules(StoppingRules { max_time_ns: Some(NULL_NS), ..rules });
-        let canaries = Plan { points, goal, budget_ns: Some(NULL_NS), suite: None, ..plan.clone() };
-        let measured = self.measure(&canaries, "measuring an unchanged control workload")?;
-        Ok(FreshRun::of(&measured.record))
-    }
-
-    /// Compares the first point with itself: a verdict other than equal says that this machine, now,
-    /// makes differences where there are none.
-    fn null_control(&self, plan: &Plan) -> Result<Option<String>> {
-        let in_process = |planned: &&plumb_model::PlannedPoint| {
-            planned.description.sample_is == SampleIs::Iteration
-        };
-        let Some(point) = plan.points.iter().find(in_process).or(plan.points.first()) else {
-            return Ok(None);
-        };
-        let Some(metric) = point.description.primary() else { return Ok(None) };
-        let goal = Goal::Verdict(VerdictGoal::new(&metric.name, plumb_model::MARGIN, 40));
-        let name = point.name();
-        let points = vec![point.clone(), point.clone()];
-        let budget_ns = Some(NULL_NS);
-        let control_plan = Plan { points, goal, budget_ns, suite: None, ..plan.clone() };
-        let control = self.measure(&control_plan, &format!("comparing {name} with itself"))?;
-        let finding = plumb_analysis::summarise(&control.record);
-        let verdict =
-            finding.against_first.first().and_then(|comparison| comparison.found.verdict.ok());
-        Ok(match verdict {
-            Some(verdict @ (Verdict::Faster | Verdict::Slower)) => {
-                Some(format!("{name} appeared {} than itself", verdict.word()))
-            }
-            _ => None,
-        })
+    fn name(&self, _machine: usize) -> Option<&str> {
+        None
     }
 }
 

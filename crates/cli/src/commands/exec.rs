@@ -11,8 +11,8 @@ use crate::commands::subcommand::{Context, Subcommand};
 use crate::error::{CommandError, Exit, Result};
 use crate::fleet::agent_command::AgentCommand;
 use crate::fleet::arguments::{MachineArgs, has_fleet_label, refuse_options};
-use crate::fleet::measure_on::{FleetRequest, measure_on};
-use crate::measuring::job::MeasuringJob;
+use crate::fleet::measure_on::{FleetRequest, FleetWork, measure_on};
+use crate::measuring::job::{FailPolicy, MeasuringJob};
 use crate::measuring::live::LiveArgs;
 use crate::measuring::measure::measure;
 use crate::measuring::setup::Setup;
@@ -156,10 +156,11 @@ fn exec(args: &ExecArgs, store: Option<&Path>, ui: &Ui) -> Result<Exit> {
         let request = FleetRequest {
             machines,
             at_once: args.machines.at_once(),
-            suites: BTreeMap::new(),
+            work: FleetWork::Command { suites: BTreeMap::new() },
             keeps_secrets: args.goal.execution.keep_secrets,
+            fail_on: FailPolicy::default(),
         };
-        return measure_on(request, store, ui);
+        return measure_on(&request, store, ui);
     }
     let mut setup = Setup::start()?;
     let job = job(args, &mut setup, store, ui)?;

@@ -9,8 +9,8 @@ use std::thread::{self, Builder};
 use std::time::{Duration, Instant};
 
 use plumb_agent::{
-    AgentEnd, AgentTicket, MachineAddress, TICKET_SCHEMA, VisitFailure, VisitListener,
-    transport_to, visit,
+    AgentEnd, AgentTicket, AgentWork, MachineAddress, PlannedWork, TICKET_SCHEMA, VisitFailure,
+    VisitListener, transport_to, visit,
 };
 use plumb_analysis::CONFIRMS_LABEL;
 use plumb_model::{
@@ -23,8 +23,9 @@ use crate::error::{CommandError, Exit, Result};
 use crate::fleet::binaries::binary_for;
 use crate::fleet::outcome::{MachineRun, exit};
 use crate::fleet::progress::FleetProgress;
-use crate::fleet::show::show_fleet;
+use crate::fleet::show::{findings, show_findings};
 use crate::fleet::typed_words::words_for_agents;
+use crate::measuring::job::FailPolicy;
 use crate::planning::secrets;
 use crate::ui::Ui;
 use crate::{interrupt, locate};
@@ -51,10 +52,23 @@ pub struct FleetRequest {
     pub machines: Vec<MachineAddress>,
     /// How many of them measure at the same time at most.
     pub at_once: usize,
-    /// The texts of suites that are files here, by the names that were typed.
-    pub suites: BTreeMap<String, String>,
+    /// What they measure.
+    pub work: FleetWork,
     /// Whether secrets stay in command lines.
     pub keeps_secrets: bool,
+    /// What verdicts mean for the exit code.
+    pub fail_on: FailPolicy,
+}
+
+/// What the machines measure.
+pub enum FleetWork {
+    /// The command of this process, which each machine plans.
+    Command {
+        /// The texts of suites that are files here, by the names that were typed.
+        suites: BTreeMap<String, String>,
+    },
+    /// A plan for each machine, in their order.
+    Plans(Vec<PlannedWork>),
 }
 
 /// News of a machine.
@@ -77,18 +91,43 @@ enum NewsKind {
     Over(std::result::Result<AgentEnd, VisitFailure>),
 }
 
-/// Measures on these machines, as this process's command line says.
+/// Measures on these machines, as this process's command line says; keeps the runs as a fleet, and shows it.
 ///
 /// # Errors
 /// When the store cannot be opened or written, or the command cannot be carried out anywhere.
-pub fn measure_on(request: FleetRequest, store: Option<&Path>, ui: &Ui) -> Result<Exit> {
-    interrupt::listen();
+pub fn measure_on(request: &FleetRequest, store: Option<&Path>, ui: &Ui) -> Result<Exit> {
     let store = Store::open(locate::store(store)?)?;
     let fleet = plumb_machine::fresh_id();
-    let tickets = tickets(&request, fleet, &store)?;
-    let fleet_record = record(&request, fleet, &tickets, &store)?;
+    let runs = carry_out(request, &store, Some(fleet), ui)?;
+    let mut exits = vec![exit(&runs)];
+    let stored = store.fleets()?;
+    if let Some(stored) = stored.iter().find(|stored| stored.fleet == fleet) {
+        let findings = findings(&store, stored)?;
+        show_findings(&store, stored, &findings, ui)?;
+        for finding in findings.iter().flatten() {
+            exits.extend(request.fail_on.exits(&finding.against_first));
+        }
+    }
+    Ok(exits.into_iter().min().unwrap_or(Exit::Fine))
+}
+
+/// Measures on these machines, and stores one run of each; with the id of a fleet, the runs are kept as one.
+///
+/// # Errors
+/// When the store cannot be written.
+pub fn carry_out(
+    request: &FleetRequest,
+    store: &Store,
+    fleet: Option<Id>,
+    ui: &Ui,
+) -> Result<Vec<MachineRun>> {
+    interrupt::listen();
+    let tickets = tickets(request, fleet, store)?;
+    let command = stored_command(request, store)?;
     let owner = plumb_machine::owner(&locate::root());
-    store.begin_fleet(&fleet_record, &owner)?;
+    if let Some(fleet) = fleet {
+        store.begin_fleet(&record(request, fleet, command.clone(), &tickets), &owner)?;
+    }
     let mut runs: Vec<MachineRun> = Vec::new();
     let hosts: Vec<Host> = tickets.iter().map(|ticket| ticket.host.clone()).collect();
     for (machine, ticket) in request.machines.iter().zip(&tickets) {
@@ -96,32 +135,36 @@ pub fn measure_on(request: FleetRequest, store: Option<&Path>, ui: &Ui) -> Resul
     }
     let mut progress = FleetProgress::new(&request.machines, ui);
     let stop = Arc::new(StopFlags::of(request.machines.len()));
-    let news = visit_all(&request, tickets, &stop)?;
-    let near_end = NearEnd { store: &store, fleet: &fleet_record, hosts, owner, stop: &stop, ui };
+    let news = visit_all(request, tickets, &stop)?;
+    let near_end = NearEnd { store, fleet, command, hosts, owner, stop: &stop, ui };
     let followed = near_end.follow(&news, &mut runs, &mut progress);
     progress.finish();
     followed?;
-    let stored = store.fleets()?;
-    if let Some(stored) = stored.iter().find(|stored| stored.fleet == fleet) {
-        show_fleet(&store, stored, ui)?;
+    Ok(runs)
+}
+
+/// This process's command line, as it is stored.
+fn stored_command(request: &FleetRequest, store: &Store) -> Result<Vec<String>> {
+    let typed = typed_words();
+    if request.keeps_secrets {
+        return Ok(typed);
     }
-    Ok(exit(&runs))
+    Ok(secrets::without_secrets(&typed, store.secret_salt()?, &mut KnownSecrets::default()))
+}
+
+fn typed_words() -> Vec<String> {
+    std::env::args_os().map(|word| word.to_string_lossy().into_owned()).collect()
 }
 
 /// What is kept of the fleet before anything is measured.
 fn record(
     request: &FleetRequest,
     fleet: Id,
+    command: Vec<String>,
     tickets: &[AgentTicket],
-    store: &Store,
-) -> Result<FleetRecord> {
-    let salt = store.secret_salt()?;
-    let mut command = tickets.first().map(|ticket| ticket.command.clone()).unwrap_or_default();
-    if !request.keeps_secrets {
-        command = secrets::without_secrets(&command, salt, &mut KnownSecrets::default());
-    }
+) -> FleetRecord {
     let machines = request.machines.iter().zip(tickets);
-    Ok(FleetRecord {
+    FleetRecord {
         fleet,
         started_unix_ns: plumb_machine::now().unix_ns,
         command,
@@ -133,31 +176,38 @@ fn record(
                 end: None,
             })
             .collect(),
-    })
+    }
 }
 
 /// A ticket for each machine.
-fn tickets(request: &FleetRequest, fleet: Id, store: &Store) -> Result<Vec<AgentTicket>> {
-    let typed: Vec<String> =
-        std::env::args_os().map(|word| word.to_string_lossy().into_owned()).collect();
-    let words = words_for_agents(typed.get(1..).unwrap_or_default());
+fn tickets(request: &FleetRequest, fleet: Option<Id>, store: &Store) -> Result<Vec<AgentTicket>> {
+    let command = typed_words();
     let salt = store.secret_salt()?.digits();
-    let ticket = |machine: &MachineAddress| AgentTicket {
-        schema: TICKET_SCHEMA.to_owned(),
-        nonce: plumb_machine::fresh_id().simple().to_string(),
-        run: plumb_machine::fresh_id(),
-        words: words.clone(),
-        command: typed.clone(),
-        suites: request.suites.clone(),
-        host: match machine {
-            MachineAddress::Local { .. } => Host::UNKNOWN,
-            MachineAddress::Ssh { name, .. } => name.parse().unwrap_or(Host::UNKNOWN),
-        },
-        labels: [(FLEET_LABEL.to_owned(), short(fleet))].into(),
-        before: None,
-        salt: salt.clone(),
-    };
-    Ok(request.machines.iter().map(ticket).collect())
+    let mut tickets = Vec::with_capacity(request.machines.len());
+    let ids = plumb_machine::fresh_ids(request.machines.len());
+    for (index, (machine, run)) in request.machines.iter().zip(ids).enumerate() {
+        tickets.push(AgentTicket {
+            schema: TICKET_SCHEMA.to_owned(),
+            nonce: plumb_machine::fresh_id().simple().to_string(),
+            run,
+            work: match &request.work {
+                FleetWork::Command { suites } => AgentWork::Command {
+                    words: words_for_agents(command.get(1..).unwrap_or_default()),
+                    suites: suites.clone(),
+                },
+                FleetWork::Plans(plans) => AgentWork::Plan(Box::new(plans[index].clone())),
+            },
+            command: command.clone(),
+            host: match machine {
+                MachineAddress::Local { .. } => Host::UNKNOWN,
+                MachineAddress::Ssh { name, .. } => name.parse().unwrap_or(Host::UNKNOWN),
+            },
+            labels: fleet.map(|fleet| (FLEET_LABEL.to_owned(), short(fleet))).into_iter().collect(),
+            before: None,
+            salt: salt.clone(),
+        });
+    }
+    Ok(tickets)
 }
 
 /// Starts threads that visit the machines, in the order in which they were typed.
@@ -327,7 +377,10 @@ impl VisitListener for NewsSender<'_> {
 /// The end that stores what the machines measure.
 struct NearEnd<'n> {
     store: &'n Store,
-    fleet: &'n FleetRecord,
+    /// The fleet as which the runs are kept, if they are.
+    fleet: Option<Id>,
+    /// The command line for the record.
+    command: Vec<String>,
     /// The names of the machines as hosts of their runs.
     hosts: Vec<Host>,
     owner: Owner,
@@ -414,8 +467,9 @@ impl NearEnd<'_> {
             NewsKind::Over(ended) => {
                 progress.over(machine, &ended);
                 let end = self.without_secrets(run.end(ended))?;
+                let Some(fleet) = self.fleet else { return Ok(()) };
                 let now_ns = plumb_machine::now().unix_ns;
-                Ok(self.store.end_machine(self.fleet.fleet, machine, now_ns, &end)?)
+                Ok(self.store.end_machine(fleet, machine, now_ns, &end)?)
             }
         }
     }
@@ -426,13 +480,14 @@ impl NearEnd<'_> {
         let now_ns = plumb_machine::now().unix_ns;
         let event = match stamped.event {
             Event::RunStarted { run, mut plan, .. } => {
-                plan.labels.insert(FLEET_LABEL.to_owned(), short(self.fleet.fleet));
                 plan.labels.remove(CONFIRMS_LABEL);
+                plan.labels.remove(FLEET_LABEL);
+                plan.labels.extend(self.fleet.map(|fleet| (FLEET_LABEL.to_owned(), short(fleet))));
                 Event::RunStarted {
                     run,
                     started_unix_ns: now_ns,
                     plumb: env!("CARGO_PKG_VERSION").to_owned(),
-                    command: self.fleet.command.clone(),
+                    command: self.command.clone(),
                     plan,
                 }
             }

@@ -4,7 +4,7 @@ pub mod agent_command;
 pub mod arguments;
 mod binaries;
 pub mod measure_on;
-mod outcome;
+pub mod outcome;
 mod progress;
 pub mod show;
 mod typed_words;

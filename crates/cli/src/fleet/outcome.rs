@@ -2,9 +2,9 @@
 
 use plumb_agent::{AgentEnd, VisitFailure};
 use plumb_model::{Event, Id, MachineEnd, MachineOutcome, RunRecord, Stamped};
-use plumb_store::{ErrorKind, Store, Writer};
+use plumb_store::{ErrorKind, Store, Writer, short};
 
-use crate::error::{Exit, Result};
+use crate::error::{CommandError, Exit, Result};
 
 /// The run of a machine.
 pub struct MachineRun {
@@ -21,6 +21,8 @@ pub struct MachineRun {
     refused: Option<String>,
     /// How its visit ended; None while it goes on.
     ended: Option<std::result::Result<AgentEnd, VisitFailure>>,
+    /// What became of it; None while its visit goes on.
+    machine_end: Option<MachineEnd>,
 }
 
 impl MachineRun {
@@ -34,7 +36,25 @@ impl MachineRun {
             is_complete: false,
             refused: None,
             ended: None,
+            machine_end: None,
         }
+    }
+
+    /// Its run, if it is stored whole.
+    pub fn complete_run(&self) -> Option<Id> {
+        let outcome = self.machine_end.as_ref().map(|end| end.outcome);
+        (outcome == Some(MachineOutcome::Complete)).then_some(self.run)
+    }
+
+    /// Why it has no whole run, with its exit code.
+    pub fn error(&self) -> CommandError {
+        let end = self.machine_end.as_ref();
+        let outcome = end.map_or(MachineOutcome::Interrupted, |end| end.outcome);
+        let why = end.and_then(|end| end.why.clone()).unwrap_or_else(|| {
+            format!("{}; plumb show {}    shows why", outcome.word(), short(self.run))
+        });
+        let hints = end.map(|end| end.hints.clone()).unwrap_or_default();
+        hints.iter().fold(CommandError::new(self.exit(), why), |error, hint| error.hint(hint))
     }
 
     /// Its turn has come.
@@ -88,6 +108,7 @@ impl MachineRun {
         };
         let end = machine_end(&ended);
         self.ended = Some(ended);
+        self.machine_end = Some(end.clone());
         end
     }
 

@@ -15,7 +15,15 @@ use crate::ui::Ui;
 /// # Errors
 /// When what is stored cannot be read.
 pub fn show_fleet(store: &Store, fleet: &FleetRecord, ui: &Ui) -> Result<()> {
-    let mut findings: Vec<Option<RunFinding>> = Vec::new();
+    show_findings(store, fleet, &findings(store, fleet)?, ui)
+}
+
+/// What the runs of the machines show, in their order; None for a run that never began.
+///
+/// # Errors
+/// When what is stored cannot be read.
+pub fn findings(store: &Store, fleet: &FleetRecord) -> Result<Vec<Option<RunFinding>>> {
+    let mut findings = Vec::with_capacity(fleet.machines.len());
     for machine in &fleet.machines {
         let has_begun = !store.ends_of(&[machine.run])?.is_empty();
         findings.push(if has_begun {
@@ -25,10 +33,23 @@ pub fn show_fleet(store: &Store, fleet: &FleetRecord, ui: &Ui) -> Result<()> {
             None
         });
     }
+    Ok(findings)
+}
+
+/// Shows these findings of the machines of a fleet.
+///
+/// # Errors
+/// When they cannot be written as JSON.
+pub fn show_findings(
+    store: &Store,
+    fleet: &FleetRecord,
+    findings: &[Option<RunFinding>],
+    ui: &Ui,
+) -> Result<()> {
     let machines: Vec<FleetMachine<'_>> = fleet
         .machines
         .iter()
-        .zip(&findings)
+        .zip(findings)
         .map(|(machine, finding)| FleetMachine {
             name: &machine.name,
             end: machine.end.as_ref(),
@@ -40,7 +61,7 @@ pub fn show_fleet(store: &Store, fleet: &FleetRecord, ui: &Ui) -> Result<()> {
         let document = fleet_json(fleet, &machines);
         ui.out(&document.map_err(|error| CommandError::bug(error.to_string()))?);
     } else {
-        ui.out(&fleet_card(&machines, &ui.terminal(), &closing(fleet, store, &findings)));
+        ui.out(&fleet_card(&machines, &ui.terminal(), &closing(fleet, store, findings)));
     }
     Ok(())
 }

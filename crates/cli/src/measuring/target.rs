@@ -37,6 +37,16 @@ impl TargetArgs {
         }
     }
 
+    /// The directory that was typed.
+    pub fn folder(&self) -> Option<&Path> {
+        self.dir.as_deref()
+    }
+
+    /// Whether a device was typed, whose data is lost.
+    pub fn has_device(&self) -> bool {
+        self.destroy_data.is_some()
+    }
+
     /// What was typed.
     pub fn place(&self) -> FilesPlace<'_> {
         self.or(None)

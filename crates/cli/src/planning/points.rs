@@ -135,7 +135,7 @@ fn suite_text(name: &str) -> Result<Option<String>> {
 /// The texts of those of these names that are suites in files, by their names.
 ///
 /// # Errors
-/// When a file is too long, or cannot be read.
+/// When a file is too long, cannot be read, or is no suite: far ends would name their copies of it.
 pub fn suites_in_files(names: &[String]) -> Result<BTreeMap<String, String>> {
     let mut texts = BTreeMap::new();
     for name in names {
@@ -143,6 +143,7 @@ pub fn suites_in_files(names: &[String]) -> Result<BTreeMap<String, String>> {
         if suite::builtin(name).is_none()
             && let Some(text) = suite_text(name)?
         {
+            parsed(name, &text)?;
             texts.insert(name.clone(), text);
         }
     }

@@ -56,6 +56,12 @@ fn one_run_per_machine_is_stored_here_and_nothing_is_left_there() {
         let typed = run["run"]["command"].as_array().unwrap();
         assert!(typed.iter().any(|word| word == "far,closed,other,refused,local"), "{typed:?}");
     }
+    // The id that is shown of a run is not that of another, though all were made at the same moment.
+    for index in [0, 2, 4] {
+        let id = machines[index]["run"]["run"]["id"].as_str().unwrap().replace('-', "");
+        let shown = sshd.run(&format!("show {} --json", &id[..12])).exits(0);
+        assert_eq!(parsed(&shown)["run"]["id"], machines[index]["run"]["run"]["id"]);
+    }
     // The runs are ordinary ones, and have a label in common.
     let fleet = machines[0]["run"]["run"]["labels"]["fleet"].as_str().unwrap().to_owned();
     assert!(document["fleet"].as_str().unwrap().replace('-', "").starts_with(&fleet));
@@ -249,4 +255,74 @@ fn fleets_are_stored_and_shown_again() {
     let merged = parsed(&other.run("fleet list --json").unwrap().exits(0));
     assert_eq!(merged["fleets"].as_array().unwrap().len(), 2);
     assert_eq!(merged["fleets"][0], list["fleets"][0]);
+}
+
+#[test]
+fn sides_are_compared_on_every_machine() {
+    let sshd = FarSshd::start();
+    let ab = "ab --no-lock --on-interference keep --prepare none --monitor none --max-pairs 8";
+    let sides = |options: &str| {
+        let mut plumb = sshd.plumb(&format!("{ab} {options}"));
+        ProgramOutput::from(plumb.args(["sleep 0.01", "sleep 0.05"]).output().unwrap())
+    };
+    // A slower side is a failure if the user says so, and a machine that is missing is the worse one.
+    let document = parsed(&sides("--on far --json --fail-on slower").exits(1));
+    assert_eq!(document["schema"], "plumb.fleet/1");
+    let all = document["machines"][0]["run"]["results"].as_array().unwrap();
+    let compared = all.iter().find_map(|result| result["against_first"].get(0)).unwrap();
+    assert_eq!(compared["verdict"], "slower", "{compared}");
+    let text = sides("--on far,closed --fail-on slower").exits(4);
+    text.shows(&["Compared with sleep 0.01, margin 1 %", "sleep 0.05", "slower", "closed: "]);
+    for (options, why) in [
+        ("--on far --sessions 2", "--sessions does not apply with --on"),
+        ("--on far --prove", "--prove does not apply with --on"),
+    ] {
+        sides(options).exits(2).says(&[why]);
+    }
+    sshd.is_clean();
+}
+
+#[test]
+fn every_machine_is_checked_against_its_own_runs_of_the_baseline() {
+    let sshd = FarSshd::start();
+    let work = |seconds: &str| {
+        let script = sshd.place.write("work", &format!("#!/bin/sh\nexec sleep {seconds}\n"));
+        fs::set_permissions(script.unwrap(), fs::Permissions::from_mode(0o755)).unwrap();
+    };
+    work("0.02");
+    let path = sshd.place.cwd().join("work");
+    let suite = format!(
+        "name = \"mine\"\n[[point]]\nworkload = \"process.command\"\nset = {{ command = '[\"{}\"]' }}\n",
+        path.display()
+    );
+    sshd.place.write("mine.toml", &suite).unwrap();
+    sshd.place.write("broken.toml", "name = \"mine\"\n[[point]]\n").unwrap();
+    let broken = sshd.run("run broken.toml --on far").exits(2);
+    broken.says(&["suite broken.toml: ", "missing field"]);
+    let set = "baseline set good --of mine.toml --no-lock --prepare none --monitor none --max-invocations 3";
+    let ran = sshd.run(&format!("{set} --runs 6 --on far,other,closed")).exits(4);
+    ran.says(&[
+        "closed: cannot be reached",
+        "closed is left out of the further runs",
+        "has 12 runs",
+    ]);
+    let alone = sshd.run(&format!("{set} --runs 6 --on closed")).exits(3);
+    alone.says(&["no machine could measure; the baseline is unchanged"]);
+    // Both are checked by one command, and one alone is slower.
+    let check = "check --no-lock --apart 0s --on far,other,closed --json";
+    let same = parsed(&sshd.run(check).exits(4));
+    assert_eq!(same["schema"], "plumb.checks/1");
+    let machines = same["machines"].as_array().unwrap();
+    for machine in &machines[..2] {
+        assert_eq!(machine["check"]["baseline_runs"], 6, "{machine}");
+        assert_ne!(machine["check"]["outcome"], "regression", "{machine}");
+    }
+    assert!(machines[2]["why"].as_str().unwrap().contains("has no runs of this machine"));
+    work("0.06");
+    let slower = parsed(&sshd.run("check --no-lock --apart 0s --on far --json"));
+    let check = &slower["machines"][0]["check"];
+    assert_eq!(check["series"][0]["verdict"], "slower", "{check}");
+    assert_eq!(check["runs"].as_array().unwrap().len(), 4, "{check}");
+    sshd.run("check --on far --prove").exits(2).says(&["--prove does not apply with --on"]);
+    sshd.is_clean();
 }

@@ -29,7 +29,7 @@ pub use inventory::{Inventory, InventoryError, read_inventory};
 pub use log_line::{AgentEnd, EVENTS_SCHEMA, LogLine, MOST_LINE};
 pub use near_end::{NearRequest, SILENCE, read_ticket, watch};
 pub use spool::EventSpool;
-pub use ticket::{AgentTicket, TICKET_SCHEMA};
+pub use ticket::{AgentTicket, AgentWork, PlannedWork, TICKET_SCHEMA};
 pub use transport::{
     AgentPipes, AgentTransport, LocalProcess, SshHost, VisitFailure, transport_to,
 };

@@ -79,14 +79,16 @@ mod tests {
     use std::time::Duration;
 
     use super::{NearRequest, read_ticket, watch};
+    use crate::ticket::AgentWork;
 
     #[test]
     fn requests_follow_the_ticket_until_the_near_end_is_gone() {
         let (from, mut to) = pipe().unwrap();
-        let ticket = r#"{"schema":"plumb.ticket/1","nonce":"n","run":"00000000-0000-7000-8000-000000000000","words":["run"],"command":[],"salt":""}"#;
+        let ticket = r#"{"schema":"plumb.ticket/1","nonce":"n","run":"00000000-0000-7000-8000-000000000000","work":{"command":{"words":["run"],"suites":{}}},"command":[],"salt":""}"#;
         writeln!(to, "{ticket}\nbeat\nstop\nbeat").unwrap();
         let (ticket, lines) = read_ticket(from).unwrap();
-        assert_eq!(ticket.words, ["run"]);
+        let words = vec!["run".to_owned()];
+        assert_eq!(ticket.work, AgentWork::Command { words, suites: [].into() });
         let (heard, requests) = channel();
         watch(lines, move |request| heard.send(request).unwrap()).unwrap();
         assert_eq!(requests.recv_timeout(Duration::from_secs(5)), Ok(NearRequest::Stop));

@@ -1,17 +1,45 @@
 //! Tickets: what an agent has to do.
 
 use std::collections::BTreeMap;
+use std::path::PathBuf;
 
-use plumb_model::{Host, Id, RunRecord};
+use plumb_model::{Host, Id, Plan, RunRecord};
 use serde::{Deserialize, Serialize};
 
 /// The schema of tickets.
 pub const TICKET_SCHEMA: &str = "plumb.ticket/1";
 
+/// What an agent measures.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum AgentWork {
+    /// A command that the agent plans: sizes, threads, ceilings and expectations depend on the machine, and only the agent can read
+    /// that.
+    Command {
+        /// The subcommand and its arguments.
+        words: Vec<String>,
+        /// The texts of the suites that `words` name as files of the near end, by these names.
+        suites: BTreeMap<String, String>,
+    },
+    /// A plan that this kind of machine has carried out before.
+    Plan(Box<PlannedWork>),
+}
+
+/// A plan, and how an agent carries it out.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct PlannedWork {
+    /// The plan; its target directory is made anew.
+    #[serde(with = "crate::as_value")]
+    pub plan: Plan,
+    /// The fingerprint of the only kind of machine that may carry it out; None: any.
+    pub fingerprint: Option<String>,
+    /// The directory for test files; None: the current one.
+    pub dir: Option<PathBuf>,
+    /// Whether the agent waits for another plumb that is measuring there.
+    pub waits_for_lock: bool,
+}
+
 /// What an agent has to do: one line of JSON on its standard input.
-///
-/// It contains the words of a command and not a finished plan: sizes, threads, ceilings and expectations depend on the machine, and
-/// only the agent can read that.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct AgentTicket {
     /// The schema, which is always [`TICKET_SCHEMA`].
@@ -20,17 +48,14 @@ pub struct AgentTicket {
     pub nonce: String,
     /// Identity of the run. The near end chooses it, so that a far end cannot write into another run.
     pub run: Id,
-    /// The subcommand and its arguments.
-    pub words: Vec<String>,
+    /// What it measures.
+    pub work: AgentWork,
     /// The command line as it was typed at the near end, for the record.
     pub command: Vec<String>,
-    /// The texts of the suites that `words` name as files of the near end, by these names.
-    #[serde(default)]
-    pub suites: BTreeMap<String, String>,
     /// The name of the machine at the near end; unknown if it keeps its own.
     #[serde(default)]
     pub host: Host,
-    /// Labels of the run, next to those in `words`.
+    /// Labels of the run, next to those of its work.
     #[serde(default)]
     pub labels: BTreeMap<String, String>,
     /// The record of the run so far, if the connection was lost: its points are completed in a new segment.

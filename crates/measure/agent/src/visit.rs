@@ -225,7 +225,7 @@ mod tests {
 
     use super::{VisitListener, visit};
     use crate::log_line::AgentEnd;
-    use crate::ticket::{AgentTicket, TICKET_SCHEMA};
+    use crate::ticket::{AgentTicket, AgentWork, TICKET_SCHEMA};
     use crate::transport::{AgentTransport, LocalProcess, VisitFailure};
 
     const BEGIN: &str = r#"{"line":"begin","schema":"plumb.events/1","nonce":"n","plumb":"1"}"#;
@@ -286,9 +286,8 @@ mod tests {
             schema: TICKET_SCHEMA.to_owned(),
             nonce: "n".to_owned(),
             run: Id::nil(),
-            words: Vec::new(),
+            work: AgentWork::Command { words: Vec::new(), suites: [].into() },
             command: Vec::new(),
-            suites: [].into(),
             host: Host::UNKNOWN,
             labels: [].into(),
             before: None,

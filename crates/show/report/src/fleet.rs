@@ -8,8 +8,12 @@ use plumb_text::{Style, Table, TableColumn, Terminal, TextLine, clean, counted};
 use plumb_units::{Figure, largest_of, percent};
 use serde::Serialize;
 
+use crate::comparison::verdict;
 use crate::json_parts::text::pretty;
-use crate::run::{NextSteps, ResultRow, RunDocument, View, by_importance, document, end, interval};
+use crate::run::{
+    NextSteps, ResultRow, RunDocument, View, by_importance, comparison_text, document, end,
+    interval, shared_confidence,
+};
 
 /// Name of the document's form.
 const FLEET_SCHEMA: &str = "plumb.fleet/1";
@@ -199,6 +203,7 @@ pub fn fleet_card(
     if !views.is_empty() {
         out.push('\n');
         out.push_str(&terminal.table(&results(&views)));
+        out.push_str(&comparisons(&views, terminal));
     }
     out.push_str(&troubles(machines, terminal));
     out.push('\n');
@@ -230,6 +235,47 @@ fn results(views: &[(&str, View<'_>)]) -> Table {
         }
     }
     table
+}
+
+/// The verdicts of all machines, by what is compared; empty if nothing is.
+fn comparisons(views: &[(&str, View<'_>)], terminal: &Terminal) -> String {
+    let Some(first) = views.iter().find_map(|(_, view)| view.comparisons().first()) else {
+        return String::new();
+    };
+    let mut names: Vec<String> = Vec::new();
+    for comparison in views.iter().flat_map(|(_, view)| view.comparisons()) {
+        if !names.contains(&comparison.name()) {
+            names.push(comparison.name());
+        }
+    }
+    let mut table = Table::new(vec![
+        TableColumn::left(""),
+        TableColumn::left(""),
+        TableColumn::left("").wrapping(),
+    ]);
+    for name in names {
+        table.heading(TextLine::new(Style::Name, &clean(&name)));
+        for (machine, view) in views {
+            let of_name = view.comparisons().iter().filter(|found| found.name() == name);
+            for comparison in of_name {
+                let is_decided = comparison.found.verdict.is_ok();
+                let style = if is_decided { Style::Estimate } else { Style::Flag };
+                table.row(vec![
+                    TextLine::new(Style::Plain, &format!("  {}", clean(machine))),
+                    TextLine::new(style, verdict(&comparison.found)),
+                    TextLine::new(Style::Plain, &comparison_text(comparison)),
+                ]);
+            }
+        }
+    }
+    let title = format!(
+        "Compared with {}, margin {}{}",
+        clean(&first.first_name()),
+        percent(first.margin),
+        shared_confidence(first)
+    );
+    let title = terminal.lines(0, &TextLine::new(Style::Heading, &title));
+    format!("\n{title}{}", terminal.table(&table))
 }
 
 /// The results of all machines, in the order in which they first come.

@@ -24,7 +24,10 @@ mod standing_out;
 mod why;
 
 pub use advice::{AdviceDocument, advice_card, advice_json};
-pub use check::{CheckDocument, check_card, check_document, check_json, check_markdown};
+pub use check::{
+    CheckDocument, CheckOfMachine, ChecksDocument, check_card, check_document, check_json,
+    check_markdown, machine_checks_card, machine_checks_json,
+};
 pub use comparison::{
     ComparisonDocument, GateDocument, comparison_card, comparison_document, comparison_json,
     comparison_markdown, gate_json, proof_lines,

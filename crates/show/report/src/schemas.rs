@@ -29,6 +29,7 @@ fn the_committed_schemas_are_those_of_the_documents() {
     is_committed::<RunDocument>("plumb.run-1.json");
     is_committed::<ComparisonDocument>("plumb.comparison-1.json");
     is_committed::<CheckDocument>("plumb.check-1.json");
+    is_committed::<crate::ChecksDocument>("plumb.checks-1.json");
     is_committed::<GateDocument>("plumb.gate-1.json");
     is_committed::<SessionsDocument>("plumb.sessions-1.json");
     is_committed::<crate::FleetDocument>("plumb.fleet-1.json");

@@ -35,7 +35,7 @@ impl Again<'_> {
                 suite: None,
                 ..plan.clone()
             };
-            proof::sized_work(&self.measure(&pilot, "sizing the extra work")?.record, share)?
+            proof::sized_work(&self.measure_one(&pilot, "sizing the extra work")?.record, share)?
         };
         let goal = VerdictGoal {
             time_ns: Some(CONTROLS_NS),
@@ -49,7 +49,7 @@ impl Again<'_> {
             ..plan.clone()
         };
         let what = format!("proof: measuring {name} again, and with extra work");
-        let measured = self.measure(&controls, &what)?;
+        let measured = self.measure_one(&controls, &what)?;
         let found = PointControls::of(&measured.record);
         found
             .map(|controls| checker.proof(&controls))

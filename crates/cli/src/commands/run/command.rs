@@ -14,10 +14,10 @@ use crate::commands::subcommand::{Context, Subcommand};
 use crate::error::{CommandError, Exit, Result};
 use crate::fleet::agent_command::AgentCommand;
 use crate::fleet::arguments::{MachineArgs, has_fleet_label, refuse_options};
-use crate::fleet::measure_on::{FleetRequest, measure_on};
+use crate::fleet::measure_on::{FleetRequest, FleetWork, measure_on};
 use crate::locate;
 use crate::measuring::execute::interrupted;
-use crate::measuring::job::MeasuringJob;
+use crate::measuring::job::{FailPolicy, MeasuringJob};
 use crate::measuring::live::LiveArgs;
 use crate::measuring::measure::measure;
 use crate::measuring::setup::Setup;
@@ -134,10 +134,11 @@ fn run(args: &RunArgs, store: Option<&Path>, ui: &Ui) -> Result<Exit> {
         let request = FleetRequest {
             machines,
             at_once: args.machines.at_once(),
-            suites: points::suites_in_files(&args.names)?,
+            work: FleetWork::Command { suites: points::suites_in_files(&args.names)? },
             keeps_secrets: args.goal.execution.keep_secrets,
+            fail_on: FailPolicy::default(),
         };
-        return measure_on(request, store, ui);
+        return measure_on(&request, store, ui);
     }
     let mut setup = Setup::start()?;
     if let Some(name) = &args.resume {

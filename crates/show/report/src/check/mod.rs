@@ -1,10 +1,12 @@
 //! A check against a baseline.
 
 mod json;
+mod machines;
 mod markdown;
 mod terminal;
 mod view;
 
 pub use json::{CHECK_SCHEMA, CheckDocument, check_document, check_json};
+pub use machines::{CheckOfMachine, ChecksDocument, machine_checks_card, machine_checks_json};
 pub use markdown::check_markdown;
 pub use terminal::check_card;

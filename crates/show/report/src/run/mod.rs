@@ -49,6 +49,7 @@ pub use sentences::in_words;
 pub use since_last::since_last_text;
 pub(crate) use terminal::end;
 pub use terminal::{NextSteps, scorecard};
+pub(crate) use view::shared_confidence;
 pub use view::{
     Family, FlagNote, ResultRow, View, baseline_text, comparison_text, difference_text,
     encryption_text, looks_text, no_baseline_text, spread_text, unsupported_name, without_baseline,

@@ -478,8 +478,7 @@ fn change_in_percent(of: &PointComparison) -> Option<String> {
 }
 
 /// `, 95 % confidence over all 3 verdicts`; nothing for one comparison.
-#[must_use]
-pub fn shared_confidence(of: &PointComparison) -> String {
+pub(crate) fn shared_confidence(of: &PointComparison) -> String {
     match of.comparisons {
         0 | 1 => String::new(),
         all => format!(", {} confidence over all {all} verdicts", percent(of.confidence)),

@@ -1,0 +1,217 @@
+//! A check of several machines, each against its own runs of the baseline.
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+
+use plumb_agent::{MachineAddress, PlannedWork};
+use plumb_analysis::Checker;
+use plumb_model::{Host, RunRecord};
+use plumb_query::StoredRuns;
+use plumb_report::{CheckOfMachine, machine_checks_card, machine_checks_json};
+use plumb_store::{Baseline, Store};
+use plumb_suite::margin;
+
+use super::steps::{MachineCheck, MachinePlan, StepRunner};
+use super::{
+    CheckArgs, StoredBaseline, checker, chosen, exit, fresh, in_store, refuse_fatal, steps,
+    with_members,
+};
+use crate::error::{CommandError, Exit, Result};
+use crate::fleet::arguments::{has_fleet_label, refuse_options};
+use crate::fleet::measure_on::{FleetRequest, FleetWork, carry_out};
+use crate::fleet::outcome::{MachineRun, exit as exit_of_runs};
+use crate::locate;
+use crate::measuring::job::FailPolicy;
+use crate::ui::Ui;
+
+impl CheckArgs {
+    /// Checks each of these machines against its own runs of the baseline.
+    pub(super) fn check_machines(
+        &self,
+        machines: Vec<MachineAddress>,
+        store: Option<&Path>,
+        ui: &Ui,
+    ) -> Result<Exit> {
+        refuse_options(&[
+            ("--prove", self.prove.is_some()),
+            ("--junit", self.junit.is_some()),
+            ("--markdown", self.markdown.is_some()),
+            ("--prepare", self.prepare.is_some()),
+            ("--set", !self.set.is_empty()),
+            ("--destroy-data", self.target.has_device()),
+            ("--host", self.host.is_some()),
+            ("--label fleet=…", has_fleet_label(&self.labels)),
+        ])?;
+        let margin = margin(&self.margin)?;
+        let store = Store::open(locate::store(store)?)?;
+        let baseline = chosen(&store, self.baseline.as_deref())?;
+        let mut baselines: Vec<Result<StoredBaseline>> = Vec::new();
+        for machine in &machines {
+            baselines.push(of_machine(&store, &baseline, machine, self));
+        }
+        let mut checkers: Vec<Result<Checker<'_>>> = Vec::new();
+        for stored in &baselines {
+            checkers.push(match stored {
+                Ok(stored) => checker(stored, self, margin),
+                Err(error) => Err(error.clone()),
+            });
+        }
+        let mut checks = Vec::new();
+        for (index, (stored, checker)) in baselines.iter().zip(&checkers).enumerate() {
+            if let (Ok(stored), Ok(checker)) = (stored, checker) {
+                checks.push(MachineCheck::new(index, checker, stored.plan()?));
+            }
+        }
+        let runner = MachineRunner {
+            args: self,
+            machines: &machines,
+            baselines: &baselines,
+            store: &store,
+            ui,
+        };
+        let steps = steps(self, &runner, ui)?;
+        steps.screen(&mut checks)?;
+        steps.confirm(&mut checks)?;
+        let mut found = Vec::new();
+        for (index, machine) in machines.iter().enumerate() {
+            let check = checks.iter().find(|check| check.machine == index);
+            let finding = match (check, &checkers[index]) {
+                (Some(check), _) => check.finding(&store, self.by).and_then(|finding| {
+                    refuse_fatal(&finding, self.force)?;
+                    Ok(finding)
+                }),
+                (None, Err(error)) => Err(error.clone()),
+                (None, Ok(_)) => Err(CommandError::bug("a machine without a check")),
+            };
+            found.push((machine.name(), finding));
+        }
+        let shown: Vec<CheckOfMachine<'_>> = found
+            .iter()
+            .map(|(name, finding)| CheckOfMachine {
+                name,
+                found: finding.as_ref().map_err(|error| (error.to_string(), error.hints())),
+            })
+            .collect();
+        if ui.wants_json() {
+            let document = machine_checks_json(&shown);
+            ui.out(&document.map_err(|error| CommandError::bug(error.to_string()))?);
+        } else {
+            ui.out(&machine_checks_card(&shown, &ui.terminal()));
+        }
+        Ok(worst(found.iter().map(|(_, finding)| match finding {
+            Ok(finding) => exit(finding, self.strict),
+            Err(error) => error.exit(),
+        })))
+    }
+}
+
+/// If some machines were checked, the others have failed.
+fn worst(exits: impl Iterator<Item = Exit>) -> Exit {
+    let exits: Vec<Exit> = exits.collect();
+    let checked = [Exit::Fine, Exit::Inconclusive, Exit::Regression];
+    let is_any_checked = exits.iter().any(|exit| checked.contains(exit));
+    match exits.into_iter().min() {
+        Some(Exit::Usage | Exit::Nothing) if is_any_checked => Exit::Failed,
+        Some(worst) => worst,
+        None => Exit::Nothing,
+    }
+}
+
+/// The runs of the baseline that a machine is compared with.
+fn of_machine(
+    store: &Store,
+    baseline: &Baseline,
+    machine: &MachineAddress,
+    args: &CheckArgs,
+) -> Result<StoredBaseline> {
+    let host = match machine {
+        MachineAddress::Local { .. } => locate::host(None)?,
+        MachineAddress::Ssh { name, .. } => name.parse().unwrap_or(Host::UNKNOWN),
+    };
+    let mut members = StoredRuns::read(store, &in_store(store, &baseline.runs)?)?;
+    if !args.force {
+        members
+            .retain(|run| run.place.as_ref().is_none_or(|place| args.by.mixes(&place.host, &host)));
+    }
+    let set = format!("plumb baseline set NAME --on {}", machine.name());
+    if members.runs.is_empty() {
+        return Err(CommandError::usage(format!(
+            "the baseline {} has no runs of this machine",
+            baseline.name
+        ))
+        .hint(format!("{set}    measures a baseline of it"))
+        .hint("plumb check --by kind --on HOST,…    uses the runs of all hosts of this kind"));
+    }
+    let number = kinds(&members).collect::<BTreeSet<&String>>().len();
+    if number > 1 && !args.force {
+        return Err(CommandError::usage(format!(
+            "the runs of the baseline {} are of {number} kinds of machines",
+            baseline.name
+        ))
+        .hint(format!("{set}    measures a baseline of this machine alone")));
+    }
+    with_members(store, baseline, members)
+}
+
+/// The fingerprints of the machines that measured these runs.
+fn kinds(stored: &StoredRuns) -> impl Iterator<Item = &String> {
+    let places = stored.runs.iter().filter_map(|run| run.place.as_ref());
+    places.map(|place| &place.machine.fingerprint)
+}
+
+/// Measures on the machines.
+struct MachineRunner<'r> {
+    args: &'r CheckArgs,
+    machines: &'r [MachineAddress],
+    baselines: &'r [Result<StoredBaseline>],
+    store: &'r Store,
+    ui: &'r Ui,
+}
+
+impl MachineRunner<'_> {
+    /// A plan as the agent of a machine gets it.
+    fn work(&self, of: &MachinePlan) -> Result<PlannedWork> {
+        let stored = self.baselines[of.machine].as_ref().map_err(Clone::clone)?;
+        let kind = kinds(&stored.members).next().cloned();
+        Ok(PlannedWork {
+            plan: fresh(&of.plan, self.args)?,
+            fingerprint: kind.filter(|_| !self.args.force),
+            dir: self.args.target.folder().map(PathBuf::from),
+            waits_for_lock: !self.args.no_lock,
+        })
+    }
+
+    /// What is stored of a machine's run, if it is whole.
+    fn record(&self, run: &MachineRun) -> Result<RunRecord> {
+        match run.complete_run() {
+            Some(id) => Ok(self.store.record(id)?),
+            None => Err(run.error()),
+        }
+    }
+}
+
+impl StepRunner for MachineRunner<'_> {
+    fn measure(&self, plans: &[MachinePlan], what: &str) -> Result<Vec<Result<RunRecord>>> {
+        self.ui.say(what);
+        let mut work = Vec::with_capacity(plans.len());
+        for plan in plans {
+            work.push(self.work(plan)?);
+        }
+        let request = FleetRequest {
+            machines: plans.iter().map(|plan| self.machines[plan.machine].clone()).collect(),
+            at_once: self.args.machines.at_once(),
+            work: FleetWork::Plans(work),
+            keeps_secrets: false,
+            fail_on: FailPolicy::default(),
+        };
+        let runs = carry_out(&request, self.store, None, self.ui)?;
+        if exit_of_runs(&runs) == Exit::Interrupted {
+            return Err(CommandError::interrupted("interrupted; a check needs all its runs"));
+        }
+        Ok(runs.iter().map(|run| self.record(run)).collect())
+    }
+
+    fn name(&self, machine: usize) -> Option<&str> {
+        self.machines.get(machine).map(MachineAddress::name)
+    }
+}

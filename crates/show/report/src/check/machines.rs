@@ -1,0 +1,93 @@
+//! The checks of several machines: text and document.
+
+use plumb_analysis::CheckFinding;
+use plumb_text::{Style, Terminal, TextLine, clean};
+use serde::Serialize;
+
+use super::json::{CheckDocument, check_document};
+use super::terminal::check_card;
+use crate::json_parts::text::pretty;
+
+/// Name of the document's form.
+const CHECKS_SCHEMA: &str = "plumb.checks/1";
+
+/// The check of one machine.
+#[derive(Debug, Clone)]
+pub struct CheckOfMachine<'f> {
+    /// The name by which the user asked for it.
+    pub name: &'f str,
+    /// What was found; else why it could not be checked, with what to try.
+    pub found: Result<&'f CheckFinding, (String, &'f [String])>,
+}
+
+/// The checks of several machines, as a document.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema), schemars(title = "plumb.checks/1"))]
+pub struct ChecksDocument {
+    /// Name of the schema: `plumb.checks/1`.
+    #[cfg_attr(test, schemars(extend("const" = CHECKS_SCHEMA)))]
+    pub schema: &'static str,
+    /// The machines, in the order in which they were named.
+    pub machines: Vec<MachineCheckPart>,
+}
+
+/// The check of one machine.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct MachineCheckPart {
+    /// The name by which the user asked for it.
+    pub name: String,
+    /// Why it could not be checked; null if it was.
+    pub why: Option<String>,
+    /// What to try.
+    pub hints: Vec<String>,
+    /// What was found; null if it could not be checked.
+    pub check: Option<CheckDocument>,
+}
+
+impl MachineCheckPart {
+    fn of(machine: &CheckOfMachine<'_>) -> Self {
+        let error = machine.found.as_ref().err();
+        Self {
+            name: machine.name.to_owned(),
+            why: error.map(|(why, _)| why.clone()),
+            hints: error.map(|(_, hints)| hints.to_vec()).unwrap_or_default(),
+            check: machine.found.as_ref().ok().map(|finding| check_document(finding)),
+        }
+    }
+}
+
+/// The checks of several machines, as the text of a document.
+///
+/// # Errors
+/// When it can't be written as JSON.
+pub fn machine_checks_json(machines: &[CheckOfMachine<'_>]) -> serde_json::Result<String> {
+    pretty(&ChecksDocument {
+        schema: CHECKS_SCHEMA,
+        machines: machines.iter().map(MachineCheckPart::of).collect(),
+    })
+}
+
+/// The checks of several machines, in lines of a terminal's width: each below the name of its machine.
+#[must_use]
+pub fn machine_checks_card(machines: &[CheckOfMachine<'_>], terminal: &Terminal) -> String {
+    let mut cards = Vec::with_capacity(machines.len());
+    for machine in machines {
+        let name = TextLine::new(Style::Name, &clean(machine.name));
+        let mut card = terminal.lines(0, &name);
+        match &machine.found {
+            Ok(finding) => card.push_str(&check_card(finding, terminal)),
+            Err((why, hints)) => {
+                let why =
+                    TextLine::new(Style::Flag, "not checked: ").and(Style::Plain, &clean(why));
+                card.push_str(&terminal.lines(0, &why));
+                for hint in *hints {
+                    let hint = TextLine::new(Style::Muted, &format!("hint: {}", clean(hint)));
+                    card.push_str(&terminal.lines(2, &hint));
+                }
+            }
+        }
+        cards.push(card);
+    }
+    cards.join("\n")
+}
