@@ -24,7 +24,7 @@ pub struct MachineArgs {
     /// removes the copies. The ssh configuration applies; ssh must connect without a prompt.
     #[arg(long, value_name = "HOST,…", value_delimiter = ',')]
     on: Vec<String>,
-    /// Measure on the machines of an Ansible inventory: INI, or the JSON of `ansible-inventory --list`
+    /// Measure on the machines of an Ansible inventory: INI, YAML, or the JSON of `ansible-inventory --list`
     ///
     /// The variables ansible_host, ansible_port, ansible_user, ansible_ssh_private_key_file and ansible_connection are used.
     #[arg(long, value_name = "FILE[:GROUP]", conflicts_with = "on", hide_short_help = true)]

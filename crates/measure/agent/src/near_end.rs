@@ -103,7 +103,7 @@ mod tests {
             ("", "no ticket"),
             ("hello\n", "not a ticket"),
             (
-                "{\"schema\":\"plumb.ticket/9\",\"nonce\":\"n\",\"run\":\"00000000-0000-7000-8000-000000000000\",\"words\":[],\"command\":[],\"salt\":\"\"}\n",
+                "{\"schema\":\"plumb.ticket/9\",\"nonce\":\"n\",\"run\":\"00000000-0000-7000-8000-000000000000\",\"work\":{\"command\":{\"words\":[],\"suites\":{}}},\"command\":[],\"salt\":\"\"}\n",
                 "plumb.ticket/9",
             ),
         ] {

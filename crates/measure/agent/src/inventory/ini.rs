@@ -23,15 +23,8 @@ pub(super) fn parse(text: &str) -> Result<Inventory, InventoryError> {
     for (index, line) in text.lines().enumerate() {
         let number = index + 1;
         let line = line.trim();
-        if line.is_empty() || line.starts_with('#') || line.starts_with(';') || line == "---" {
+        if line.is_empty() || line.starts_with('#') || line.starts_with(';') {
             continue;
-        }
-        // The first line that only YAML has: a key with nothing after it.
-        if line.ends_with(':') && !line.starts_with('[') {
-            return Err(InventoryError::at(
-                number,
-                "this looks like YAML; `ansible-inventory -i FILE --list > hosts.json` writes JSON, which plumb reads",
-            ));
         }
         if let Some(header) = line.strip_prefix('[').filter(|_| is_header(line)) {
             section = section_of(header, number)?;

@@ -193,7 +193,8 @@ impl Inventory {
             self.variables.insert(host.to_owned(), Variables::new());
             self.hosts.push(host.to_owned());
         }
-        if let Some(group) = group {
+        // Every host is in the group of all; one that is listed there alone is in no other.
+        if let Some(group) = group.filter(|group| *group != ALL) {
             // A host that is listed twice is still there once: groups are read as sets.
             self.groups.entry(group.to_owned()).or_default().hosts.push(host.to_owned());
         }

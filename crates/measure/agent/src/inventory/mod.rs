@@ -1,4 +1,4 @@
-//! Machines from an Ansible inventory: INI files, and the JSON that `ansible-inventory --list` prints.
+//! Machines from an Ansible inventory: INI and YAML files, and the JSON that `ansible-inventory --list` prints.
 //!
 //! Format: <https://docs.ansible.com/ansible/latest/inventory_guide/intro_inventory.html>. Only the variables that say how to connect
 //! are used; all others are ignored.
@@ -7,15 +7,28 @@ mod ini;
 mod json;
 mod machines;
 mod ranges;
+mod yaml;
 
 pub use machines::{Inventory, InventoryError};
 
 /// Reads an inventory.
 ///
 /// # Errors
-/// When the text is neither INI nor JSON of this form; the error has the line.
+/// When the text is not INI, YAML or JSON of this form; the error has the line.
 pub fn read_inventory(text: &str) -> Result<Inventory, InventoryError> {
-    if text.trim_start().starts_with('{') { json::parse(text) } else { ini::parse(text) }
+    let mut lines = text.lines().map(str::trim);
+    let first = lines.find(|line| !line.is_empty() && !line.starts_with(['#', ';']));
+    match first.unwrap_or_default() {
+        first if first.starts_with('{') => json::parse(text),
+        first if is_yaml(first) => yaml::parse(text),
+        _ => ini::parse(text),
+    }
+}
+
+/// Whether only YAML begins with this line: a document's start, or a key with nothing but a comment after it.
+fn is_yaml(line: &str) -> bool {
+    let before_comment = line.split(" #").next().unwrap_or(line).trim_end();
+    before_comment == "---" || (before_comment.ends_with(':') && !line.starts_with('['))
 }
 
 #[cfg(test)]
@@ -110,6 +123,39 @@ ansible_user=deploy
     }
 
     #[test]
+    fn yaml_reads_as_the_same_machines() {
+        let yaml = r#"---
+# Machines of the shop
+all:
+  hosts:
+    mail:
+      ansible_host: 192.0.2.9
+  vars: {ansible_user: deploy}
+  children:
+    shop:
+      children:
+        web:
+          hosts:
+            web[01:03]:
+              ansible_port: 2222
+            last:
+        db: # two of them
+          hosts:
+            "db-[a:b]": {ansible_user: postgres, other: [1, {two: 3}]}
+          vars:
+            ansible_user: nobody
+            ansible_ssh_private_key_file: /keys/db
+"#;
+        let of_yaml = read_inventory(yaml).unwrap();
+        let of_ini = read_inventory(&INI.replace("root@last-one", "last")).unwrap();
+        for group in [None, Some("web"), Some("db"), Some("shop"), Some("ungrouped")] {
+            assert_eq!(shown(&of_yaml, group), shown(&of_ini, group), "{group:?}");
+        }
+        let deep = format!("a: {}{}", "[".repeat(9_999), "]".repeat(9_999));
+        assert!(read_inventory(&format!("---\n{deep}\n")).is_err());
+    }
+
+    #[test]
     fn mistakes_are_refused_with_their_line() {
         for (text, line, why) in [
             ("[web\n", 1, "`]` is missing"),
@@ -120,7 +166,13 @@ ansible_user=deploy
             ("web[1:x]\n", 1, "range"),
             ("web[9:1]\n", 1, "range"),
             ("web[0:99999999]\n", 1, "more than"),
-            ("all:\n  hosts:\n", 1, "ansible-inventory"),
+            ("all:\n  hosts:\n    - web1\n", 3, "`hosts` of all is not a mapping"),
+            ("---\nweb:\n  host:\n    web1:\n", 3, "must be hosts, children or vars"),
+            ("web:\n  hosts:\n    web[1:x]:\n", 3, "range"),
+            ("web:\n  hosts:\n  a: [\n", 4, "not YAML"),
+            ("web:\n  vars: &v\n    a: b\ndb:\n  vars: *v\n", 5, "aliases"),
+            ("web:\nweb:\n", 2, "twice"),
+            ("---\na:\n---\nb:\n", 3, "several"),
         ] {
             let error = read_inventory(text).unwrap_err();
             assert_eq!(error.line, Some(line), "{error}");
