@@ -170,8 +170,9 @@ fn set(args: &SetArgs, store: Option<&Path>, ui: &Ui) -> Result<Exit> {
     }
     warn_of_haste(&store, &members, ui)?;
     let runs = counted(members.len(), "run", "runs");
+    let of_machines = if args.machines.are_named() { " --on HOST,…" } else { "" };
     ui.say(&format!(
-        "baseline {name} has {runs}; plumb check --baseline {name}    checks against it"
+        "baseline {name} has {runs}; plumb check --baseline {name}{of_machines}    checks against it"
     ));
     Ok(exit)
 }

@@ -66,6 +66,11 @@ impl MachineArgs {
         }
     }
 
+    /// Whether other machines measure.
+    pub fn are_named(&self) -> bool {
+        self.inventory.is_some() || !self.on.is_empty()
+    }
+
     /// How many machines measure at the same time at most.
     pub fn at_once(&self) -> usize {
         self.at_once.map_or(DEFAULT_AT_ONCE, NonZeroUsize::get)

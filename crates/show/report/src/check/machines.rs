@@ -1,7 +1,7 @@
 //! The checks of several machines: text and document.
 
 use plumb_analysis::CheckFinding;
-use plumb_text::{Style, Terminal, TextLine, clean};
+use plumb_text::{Style, Terminal, TextLine, clean, counted};
 use serde::Serialize;
 
 use super::json::{CheckDocument, check_document};
@@ -68,10 +68,28 @@ pub fn machine_checks_json(machines: &[CheckOfMachine<'_>]) -> serde_json::Resul
     })
 }
 
+/// How many were checked, and on which of them something became slower.
+fn machines_title(machines: &[CheckOfMachine<'_>]) -> String {
+    let checked = machines.iter().filter(|machine| machine.found.is_ok()).count();
+    let slower: Vec<&str> = machines
+        .iter()
+        .filter(|machine| {
+            machine.found.as_ref().is_ok_and(|finding| finding.regressions().next().is_some())
+        })
+        .map(|machine| machine.name)
+        .collect();
+    let found = match slower.as_slice() {
+        [] => "no regression".to_owned(),
+        names => format!("regression on {}", clean(&names.join(", "))),
+    };
+    format!("{checked} of {} checked: {found}", counted(machines.len(), "machine", "machines"))
+}
+
 /// The checks of several machines, in lines of a terminal's width: each below the name of its machine.
 #[must_use]
 pub fn machine_checks_card(machines: &[CheckOfMachine<'_>], terminal: &Terminal) -> String {
-    let mut cards = Vec::with_capacity(machines.len());
+    let title = TextLine::new(Style::Heading, &machines_title(machines));
+    let mut cards = vec![terminal.lines(0, &title)];
     for machine in machines {
         let name = TextLine::new(Style::Name, &clean(machine.name));
         let mut card = terminal.lines(0, &name);
