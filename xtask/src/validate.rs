@@ -207,7 +207,7 @@ fn header(replications: u64, seconds: u64, missed: usize) -> String {
          method that just clears it would do this badly less than once in 10,000 times. Sampling of \
          *stopped* intervals ends once they reach a relative half-width of 1 %; the note gives the mean \
          number of samples, and how often sampling gave up. Cheap replications are multiplied (ranks by 100, \
-         pairs by 10 or 5, stored runs by 5), those of long histories divided by 4.\n\n\
+         pairs by 10 or 5, stored runs by 5), those of long histories divided by 4, of large fleets by 5 or 20.\n\n\
          This page has a line for each question and bar, with the setting that is nearest to missing it. [validation.tsv](validation.tsv) has a \
          row for every setting. Settings without a bar show a limit of the method; their rows have the reason.\n",
         crate::host::today()

@@ -8,15 +8,15 @@ use std::thread;
 use crate::bars::ValidationRow;
 use crate::{
     baselines, best_quarter, builds, causes, checks, curves, fixed, gates, histories, levels,
-    limits, looks, ranks, ratchet, runs, searches, sequences, sessions, side_effects, standing_out,
-    steady, stopping, suites, times, traces, verdicts,
+    limits, looks, outlying_hosts, ranks, ratchet, runs, searches, sequences, sessions,
+    side_effects, standing_out, steady, stopping, suites, times, traces, verdicts,
 };
 
 /// Measures some bars with so many replications a cell, and hands over each row as it is done.
 pub type MeasureBars = fn(u64, &mut dyn FnMut(ValidationRow));
 
 /// Every bar, in groups by name that can be measured by themselves, in the order of the report.
-pub const GROUPS: [(&str, MeasureBars); 31] = [
+pub const GROUPS: [(&str, MeasureBars); 32] = [
     ("stopping", stopping::standard),
     ("stopping-long-samples", stopping::long_samples),
     ("stopping-after-pilot", stopping::after_pilot),
@@ -32,6 +32,7 @@ pub const GROUPS: [(&str, MeasureBars); 31] = [
     ("runs", runs::run),
     ("searches", searches::run),
     ("standing-out", standing_out::run),
+    ("outlying-hosts", outlying_hosts::run),
     ("ranks", ranks::run),
     ("suites", suites::run),
     ("checks", checks::run),

@@ -19,6 +19,7 @@ mod levels;
 pub mod limits;
 pub mod looks;
 pub mod noise;
+mod outlying_hosts;
 mod ranks;
 mod ratchet;
 pub mod recording;

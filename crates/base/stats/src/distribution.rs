@@ -167,7 +167,12 @@ fn t_tail(t: f64, df: f64) -> f64 {
 
 /// The density of Student's t.
 fn t_density(t: f64, df: f64) -> f64 {
-    (half_step(0.5 * df) - 0.5 * (df + 1.0) * (t * t / df).ln_1p()).exp() / (df * PI).sqrt()
+    log_t_density(t, df).exp()
+}
+
+/// The natural logarithm of the density of Student's t.
+pub(crate) fn log_t_density(t: f64, df: f64) -> f64 {
+    half_step(0.5 * df) - 0.5 * (df + 1.0) * (t * t / df).ln_1p() - 0.5 * (df * PI).ln()
 }
 
 /// ln Gamma(x + 1/2) - ln Gamma(x): its asymptotic series, after raising x to 20 by the recurrence.

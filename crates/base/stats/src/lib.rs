@@ -6,6 +6,7 @@
 //! - [`verdict`]: faster, slower, equivalent or inconclusive, and at how many pairs to look.
 //! - [`turn_order`]: in which order versions take their turns; [`outlook`]: what pairs can distinguish, and how many it takes.
 //! - [`stored_runs`]: two stored runs, with the noise between runs allowed for.
+//! - [`outlying_hosts`]: which hosts of a fleet are slow for their kind.
 //! - [`standing_out`]: which series of two runs moved unlike the others; [`ranks`]: which ranks several items can have;
 //! - [`regression_gate`]: a new run against a baseline of earlier ones; [`code_or_environment`]: where a regression comes from; [`multiple`]: many comparisons at once.
 //! - [`histogram`]: quantiles of counts; [`history`]: steps from run to run; [`sequence`]: sampling without a planned end; [`audit`]: what a machine can tell; [`exclusion`]: when too much was disturbed; [`side_effects`]: which side other activity belongs to.
@@ -43,6 +44,7 @@ pub mod levels;
 pub mod long_run;
 pub mod multiple;
 pub mod outlook;
+pub mod outlying_hosts;
 pub mod pairs;
 pub mod precision;
 pub mod ranks;

@@ -22,7 +22,7 @@ const COMMON_ERRORS: f64 = 3.0;
 /// With fewer benchmarks there is no telling what they have in common.
 pub const FEWEST_IN_COMMON: usize = 12;
 /// Standard error of a median over that of a mean, for normal values: sqrt(pi / 2).
-const MEDIAN_OVER_MEAN: f64 = 1.253_314_137_315_5;
+pub(crate) const MEDIAN_OVER_MEAN: f64 = 1.253_314_137_315_5;
 
 /// The one-sided p of "the truth is not below `bound`", from an estimate of a positive quantity and the upper end of its two-sided
 /// interval at this `level`. On the log scale the interval counts as that of a mean of `processes` values (Student's t), so that the
