@@ -28,6 +28,9 @@ enum FleetAction {
     Show {
         /// The id of the fleet, or its beginning [default: the last one]
         fleet: Option<String>,
+        /// Show every result of every machine, also of more than eight
+        #[arg(long)]
+        full: bool,
     },
     /// List all commands that ran on several machines
     List,
@@ -38,8 +41,8 @@ impl Subcommand for FleetArgs {
         let store = runs::open(context.store)?;
         let fleets = store.fleets()?;
         match &self.action {
-            FleetAction::Show { fleet } => {
-                show_fleet(&store, named(&fleets, fleet.as_deref())?, context.ui)?;
+            FleetAction::Show { fleet, full } => {
+                show_fleet(&store, named(&fleets, fleet.as_deref())?, *full, context.ui)?;
             }
             FleetAction::List => list(&fleets, context)?,
         }

@@ -23,7 +23,7 @@ use crate::error::{CommandError, Exit, Result};
 use crate::fleet::binaries::binary_for;
 use crate::fleet::outcome::{MachineRun, exit};
 use crate::fleet::progress::FleetProgress;
-use crate::fleet::show::{findings, show_findings};
+use crate::fleet::show::{findings, show_fleet};
 use crate::fleet::typed_words::words_for_agents;
 use crate::measuring::job::FailPolicy;
 use crate::planning::secrets;
@@ -102,10 +102,11 @@ pub fn measure_on(request: &FleetRequest, store: Option<&Path>, ui: &Ui) -> Resu
     let mut exits = vec![exit(&runs)];
     let stored = store.fleets()?;
     if let Some(stored) = stored.iter().find(|stored| stored.fleet == fleet) {
-        let findings = findings(&store, stored)?;
-        show_findings(&store, stored, &findings, ui)?;
-        for finding in findings.iter().flatten() {
-            exits.extend(request.fail_on.exits(&finding.against_first));
+        show_fleet(&store, stored, false, ui)?;
+        if request.fail_on.can_fail() {
+            for finding in findings(&store, stored)?.iter().flatten() {
+                exits.extend(request.fail_on.exits(&finding.against_first));
+            }
         }
     }
     Ok(exits.into_iter().min().unwrap_or(Exit::Fine))

@@ -1,21 +1,46 @@
 //! A stored fleet, as people and programs read it.
 
 use plumb_analysis::RunFinding;
-use plumb_model::FleetRecord;
+use plumb_model::{FleetMachineRecord, FleetRecord, Id};
 use plumb_query::SinceLastRun;
-use plumb_report::{FleetMachine, NextSteps, fleet_card, fleet_json};
-use plumb_store::{Store, short};
+use plumb_report::{FleetMachine, FleetView, MachineStage, NextSteps, fleet_card, fleet_json};
+use plumb_store::{RunEnd, Store, short};
 
 use crate::error::{CommandError, Result};
 use crate::locate;
 use crate::ui::Ui;
 
-/// Shows what the machines of a fleet measured.
+/// With more machines, their results are summarised by kind of machine.
+const MOST_IN_FULL: usize = 8;
+
+/// Shows what the machines of a fleet measured: with few machines, or if `full`, every result of each of them.
 ///
 /// # Errors
 /// When what is stored cannot be read.
-pub fn show_fleet(store: &Store, fleet: &FleetRecord, ui: &Ui) -> Result<()> {
-    show_findings(store, fleet, &findings(store, fleet)?, ui)
+pub fn show_fleet(store: &Store, fleet: &FleetRecord, full: bool, ui: &Ui) -> Result<()> {
+    let runs: Vec<Id> = fleet.machines.iter().map(|machine| machine.run).collect();
+    let begun = store.ends_of(&runs)?;
+    let is_full = full || ui.wants_json() || begun.len() <= MOST_IN_FULL;
+    let findings = if is_full { findings(store, fleet)? } else { Vec::new() };
+    let kinds = plumb_query::kinds_of_fleet(store, fleet)?;
+    let machines: Vec<FleetMachine<'_>> = fleet
+        .machines
+        .iter()
+        .enumerate()
+        .map(|(index, machine)| FleetMachine {
+            name: &machine.name,
+            end: machine.end.as_ref(),
+            stage: stage(fleet, machine, &begun),
+            finding: findings.get(index).and_then(Option::as_ref),
+        })
+        .collect();
+    let view = FleetView { fleet, machines: &machines, kinds: &kinds };
+    if ui.wants_json() {
+        ui.out(&fleet_json(&view).map_err(|error| CommandError::bug(error.to_string()))?);
+    } else {
+        ui.out(&fleet_card(&view, &ui.terminal(), &closing(fleet, store, &begun, is_full)));
+    }
+    Ok(())
 }
 
 /// What the runs of the machines show, in their order; None for a run that never began.
@@ -36,51 +61,34 @@ pub fn findings(store: &Store, fleet: &FleetRecord) -> Result<Vec<Option<RunFind
     Ok(findings)
 }
 
-/// Shows these findings of the machines of a fleet.
-///
-/// # Errors
-/// When they cannot be written as JSON.
-pub fn show_findings(
-    store: &Store,
-    fleet: &FleetRecord,
-    findings: &[Option<RunFinding>],
-    ui: &Ui,
-) -> Result<()> {
-    let machines: Vec<FleetMachine<'_>> = fleet
-        .machines
-        .iter()
-        .zip(findings)
-        .map(|(machine, finding)| FleetMachine {
-            name: &machine.name,
-            end: machine.end.as_ref(),
-            is_expected: fleet.is_running && machine.end.is_none() && finding.is_none(),
-            finding: finding.as_ref(),
-        })
-        .collect();
-    if ui.wants_json() {
-        let document = fleet_json(fleet, &machines);
-        ui.out(&document.map_err(|error| CommandError::bug(error.to_string()))?);
-    } else {
-        ui.out(&fleet_card(&machines, &ui.terminal(), &closing(fleet, store, findings)));
+fn stage(fleet: &FleetRecord, machine: &FleetMachineRecord, begun: &[RunEnd]) -> MachineStage {
+    match begun.iter().find(|run| run.run == machine.run) {
+        Some(RunEnd { state: None, .. }) => MachineStage::Running,
+        Some(_) => MachineStage::Over,
+        None if fleet.is_running && machine.end.is_none() => MachineStage::Waiting,
+        None => MachineStage::Over,
     }
-    Ok(())
 }
 
 /// What stands below the results.
-fn closing(fleet: &FleetRecord, store: &Store, findings: &[Option<RunFinding>]) -> NextSteps {
+fn closing(fleet: &FleetRecord, store: &Store, begun: &[RunEnd], is_full: bool) -> NextSteps {
     let store_option = locate::store_option(store.path());
     let step = |command: &str, purpose: &str| {
         (format!("plumb {command}{store_option}"), purpose.to_owned())
     };
     let id = short(fleet.fleet);
-    let stored: Vec<&RunFinding> = findings.iter().flatten().collect();
     let mut next = Vec::new();
-    if stored.len() > 1 {
+    if !is_full {
+        next.push(step(&format!("fleet show {id} --full"), "every result of every machine"));
+    }
+    if begun.len() > 1 {
         let by = format!("compare --by host fleet={id}");
         next.push(step(&by, "compare the machines with the first"));
     }
-    if let Some(first) = stored.first() {
-        let show = format!("show {}", short(first.run.id));
+    let first =
+        fleet.machines.iter().find(|machine| begun.iter().any(|run| run.run == machine.run));
+    if let Some(first) = first.filter(|_| is_full) {
+        let show = format!("show {}", short(first.run));
         next.push(step(&show, "everything that the first machine measured"));
     }
     let stored = format!("fleet {id} in {}", store.path().display());

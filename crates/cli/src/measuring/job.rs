@@ -78,6 +78,11 @@ pub struct FailPolicy {
 }
 
 impl FailPolicy {
+    /// Whether a verdict, or none, can change the exit code.
+    pub fn can_fail(self) -> bool {
+        self.fail_on.is_some() || self.strict
+    }
+
     /// The exit codes that these comparisons ask for.
     pub fn exits(self, comparisons: &[PointComparison]) -> Vec<Exit> {
         let exit = |comparison: &PointComparison| {

@@ -258,6 +258,28 @@ fn fleets_are_stored_and_shown_again() {
 }
 
 #[test]
+fn many_machines_are_summarised_by_kind() {
+    let sshd = FarSshd::start();
+    let hosts: String = (1..=9).map(|number| format!("web{number} ansible_host=far\n")).collect();
+    sshd.place.write("hosts", &hosts).unwrap();
+    let ran = sshd.run(&format!("{RUN} --inventory hosts -q")).exits(0);
+    ran.shows(&["9 of 9 machines measured", "(9 machines)", "spread", "fastest", "cpu.sieve"])
+        .shows(&["plumb fleet show ", "every result of every machine"]);
+    let full = sshd.run("fleet show --full").exits(0);
+    full.shows(&["median", "web1 ", "web9 "]);
+    let document = parsed(&sshd.run("fleet show --json").exits(0));
+    let kind = &document["kinds"][0];
+    assert_eq!(kind["machines"].as_array().unwrap().len(), 9);
+    let series = &kind["series"][0];
+    assert!(series["spread"].is_number() && series["slow"].is_array(), "{series}");
+    let values: Vec<f64> =
+        series["values"].as_array().unwrap().iter().map(|value| value.as_f64().unwrap()).collect();
+    let of_run = &document["machines"][8]["run"]["results"][0]["estimate"];
+    assert_eq!(of_run.as_f64(), Some(values[8]));
+    sshd.is_clean();
+}
+
+#[test]
 fn sides_are_compared_on_every_machine() {
     let sshd = FarSshd::start();
     let ab = "ab --no-lock --on-interference keep --prepare none --monitor none --max-pairs 8";

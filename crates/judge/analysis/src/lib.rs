@@ -86,6 +86,9 @@ pub use over_runs::history::{
     Cycle, CycleFinding, HistoryFinding, HistoryStep, OtherHosts, RecordedChange, first_since_step,
     history,
 };
+pub use over_runs::kinds::{
+    KindFinding, MachineOfFleet, RatioOfMachine, SeriesOfKind, UsualOfKind, by_kind,
+};
 pub use over_runs::regression_cause::CauseFinding;
 pub use over_runs::sessions::{
     BUILDS_LABEL, OuterUnit, RepeatedComparison, SESSIONS_LABEL, SessionResult, SessionsFinding,

@@ -6,6 +6,7 @@
 mod check;
 mod counters;
 mod earlier;
+mod fleet;
 mod labelled;
 mod previous;
 mod series;
@@ -15,6 +16,7 @@ mod stored_runs;
 pub use check::of_check;
 pub use counters::counters;
 pub use earlier::others;
+pub use fleet::kinds_of_fleet;
 pub use labelled::{MOST_GROUPED, NamedRuns, labelled};
 pub use previous::{SinceLastRun, since_last};
 pub use series::{Selection, SeriesByRun, fill, keep, read, read_costs};

@@ -34,8 +34,9 @@ pub use comparison::{
 };
 pub use figure::figure;
 pub use fleet::{
-    FleetDocument, FleetMachine, FleetPart, FleetsDocument, MachinePart, fleet_card, fleet_json,
-    fleets_card, fleets_json,
+    FleetDocument, FleetMachine, FleetPart, FleetView, FleetsDocument, KindPart, MachinePart,
+    MachineStage, SeriesOfKindPart, SlowMachinePart, fastest_text, fleet_card, fleet_json,
+    fleets_card, fleets_json, kind_title, slow_machines, slowest_text,
 };
 pub use history::{
     HistoryDocument, history_card, history_document, history_json, history_markdown,

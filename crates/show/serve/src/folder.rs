@@ -298,6 +298,9 @@ impl SiteFolder {
         for page in reader.machines()? {
             self.page(page)?;
         }
+        for fleet in reader.fleets()? {
+            self.page(reader.fleet(&fleet)?)?;
+        }
         self.page(plumb_site::method_page())?;
         self.file(&format!("{DATA}/search.js"), reader.search()?.render().as_bytes())
     }

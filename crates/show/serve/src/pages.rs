@@ -10,7 +10,7 @@ use plumb_analysis::{
     CommonMovements, CompareSettings, ComparisonFinding, HistoryFinding, RunFinding, SinceLast,
     costs_of_runs, history, rates_by_point,
 };
-use plumb_model::{Host, Id, MARGIN, RunRecord, SeriesInRun, Verdict};
+use plumb_model::{FleetRecord, Host, Id, MARGIN, RunRecord, SeriesInRun, Verdict};
 use plumb_query::{Selection, SeriesByRun, SinceLastRun};
 use plumb_report::View;
 use plumb_report::charts::{charts_of_monitors, charts_of_sides};
@@ -96,6 +96,7 @@ enum PageKind<'n> {
     Workload(Id),
     Compare(Vec<Id>),
     Groups(&'n str),
+    Fleet(Id),
     Series(&'n str),
     Machine(&'n str),
 }
@@ -130,6 +131,7 @@ fn kind_of(name: &str) -> Option<PageKind<'_>> {
             let fits = |runs: &Vec<Id>| (2..=MOST_COMPARED).contains(&runs.len());
             runs.filter(fits).map(PageKind::Compare)
         }
+        "fleet" => Id::try_parse(rest).ok().map(PageKind::Fleet),
         "history" => Some(PageKind::Series(name)),
         "machine" => Some(PageKind::Machine(name)),
         _ => None,
@@ -174,6 +176,11 @@ impl<'a> StorePages<'a> {
                 Some(self.compare(&runs)?)
             }
             PageKind::Groups(by) => self.groups(&self.newest(), by)?,
+            PageKind::Fleet(wanted) => {
+                let fleets = self.fleets()?;
+                let found = fleets.iter().find(|fleet| fleet.fleet == wanted);
+                found.map(|fleet| self.fleet(fleet)).transpose()?
+            }
             PageKind::Run(run) | PageKind::Monitors(run) | PageKind::Workload(run)
                 if self.has(run) =>
             {
@@ -255,11 +262,12 @@ impl<'a> StorePages<'a> {
         for line in lines.iter_mut().take(self.most_changes) {
             line.changed = self.changes(line.run)?;
         }
+        let fleets = self.fleets()?;
         let Some(shown) = newest else {
-            return Ok(plumb_site::index_page(None, &lines, &self.links));
+            return Ok(plumb_site::index_page(None, &lines, &fleets, &self.links));
         };
         let view = View::new(&shown.finding);
-        Ok(plumb_site::index_page(Some(&view), &lines, &self.links))
+        Ok(plumb_site::index_page(Some(&view), &lines, &fleets, &self.links))
     }
 
     /// How the points of a complete run compare with the last comparable one; None if there is no such run.
@@ -304,6 +312,24 @@ impl<'a> StorePages<'a> {
         };
         let own = names::groups_page(by);
         Ok(Some(plumb_site::compare_page(own, &finding, monitors, &self.links)))
+    }
+
+    /// The fleets of which a run has a page, oldest first.
+    pub(crate) fn fleets(&self) -> Result<Vec<FleetRecord>, StoreError> {
+        let mut fleets = self.store.fleets()?;
+        fleets.retain(|fleet| {
+            fleet
+                .machines
+                .iter()
+                .any(|machine| self.has(machine.run) && self.links.run(machine.run))
+        });
+        Ok(fleets)
+    }
+
+    /// The page of one command on several machines.
+    pub(crate) fn fleet(&self, fleet: &FleetRecord) -> Result<Page, StoreError> {
+        let kinds = plumb_query::kinds_of_fleet(self.store, fleet)?;
+        Ok(plumb_site::fleet_page(fleet, &kinds, &self.links))
     }
 
     /// The newest runs that have pages, oldest first.

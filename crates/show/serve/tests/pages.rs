@@ -7,7 +7,7 @@ use std::path::Path;
 use std::sync::OnceLock;
 
 use plumb_analysis::testing::{events, run_of_years};
-use plumb_model::Host;
+use plumb_model::{FleetMachineRecord, FleetRecord, Host, Id, Owner};
 use plumb_query::{Selection, SeriesByRun};
 use plumb_serve::StorePages;
 use plumb_serve::folder::{self, Chosen, WriteControl, WrittenPages};
@@ -15,6 +15,8 @@ use plumb_site::{Rendered, names};
 use plumb_store::Store;
 use tempfile::TempDir;
 
+/// The fleet in the store.
+const FLEET: Id = Id::from_u128(1 << 64);
 /// Runs: both suites and commands, on both machines, before and after every change.
 const RUNS: u32 = 30;
 
@@ -42,6 +44,20 @@ fn store_of(folder: &Path, runs: u32) -> Store {
         }
     }
     drop(writer);
+    // The newest two are those of a fleet.
+    let newest = store.runs().unwrap();
+    let machines = newest.iter().rev().take(2).zip(["web1", "web2"]);
+    let fleet = FleetRecord {
+        fleet: FLEET,
+        started_unix_ns: 0,
+        command: vec!["plumb".to_owned(), "run".to_owned()],
+        is_running: false,
+        machines: machines
+            .map(|(run, name)| FleetMachineRecord { name: name.to_owned(), run: *run, end: None })
+            .collect(),
+    };
+    let owner = Owner { pid: 1, start_ticks: 1, boot_id: "b".to_owned() };
+    store.begin_fleet(&fleet, &owner).unwrap();
     store
 }
 
@@ -127,6 +143,7 @@ fn what_is_no_page_is_none() {
     let reader = StorePages::of(&store, &known).unwrap();
     let [first, other] = [store.runs().unwrap()[0], store.runs().unwrap()[1]];
     assert!(reader.page(&names::compare_page(&[first, other])).unwrap().is_some());
+    assert!(reader.page(&names::fleet_page(FLEET)).unwrap().is_some());
     let run = names::run_page(first);
     let none = [
         String::new(),
@@ -140,6 +157,7 @@ fn what_is_no_page_is_none() {
         names::compare_page(&[first]),
         names::compare_page(&[first; 9]),
         names::groups_page("nosuch"),
+        names::fleet_page(first),
         names::history_page("nosuch/series", "fp1:x", &Host::UNKNOWN),
         names::machine_page("fp1:x", &Host::UNKNOWN),
         "../plumb.db".into(),

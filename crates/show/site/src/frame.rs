@@ -30,6 +30,8 @@ pub enum PageSubject {
     Monitors,
     /// Runs side by side.
     Compare,
+    /// One command on several machines.
+    Fleet,
     /// Series over their runs.
     History,
     /// A machine, its facts and what changed on it.
@@ -52,6 +54,7 @@ impl PageSubject {
             Self::Workload => "workload",
             Self::Monitors => "monitors",
             Self::Compare => "compare",
+            Self::Fleet => "fleet",
             Self::History => "history",
             Self::Machine => "machine",
             Self::Method => "method",

@@ -2,9 +2,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use plumb_model::{Id, RunStatus};
+use plumb_model::{FleetRecord, Id, RunStatus};
 use plumb_report::charts;
 use plumb_report::run::View;
+use plumb_text::counted;
 use plumb_text::time::{between, date};
 use plumb_units::length;
 
@@ -14,6 +15,9 @@ use crate::html::{Html, link, wrap};
 use crate::names::{self, INDEX, LinkedPages};
 use crate::parts::{DataTable, cell, command, count, heading, list, name, paragraph, term, when};
 use crate::results::results;
+
+/// Older fleets are not listed.
+const MOST_FLEETS: usize = 20;
 
 /// A run in the list of runs.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -79,9 +83,14 @@ fn some(counts: [(usize, &str, &str); 2]) -> Vec<String> {
         .collect()
 }
 
-/// The page of all runs, which stand in `lines` newest first; `newest` is the newest of them.
+/// The page of all runs, which stand in `lines` newest first; `newest` is the newest of them. `fleets` are oldest first.
 #[must_use]
-pub fn index_page(newest: Option<&View>, lines: &[RunLine], links: &LinkedPages) -> Page {
+pub fn index_page(
+    newest: Option<&View>,
+    lines: &[RunLine],
+    fleets: &[FleetRecord],
+    links: &LinkedPages,
+) -> Page {
     let mut page = Page::new(INDEX.to_owned(), PageSubject::Index, "Runs");
     match newest {
         Some(view) => {
@@ -114,6 +123,7 @@ pub fn index_page(newest: Option<&View>, lines: &[RunLine], links: &LinkedPages)
         }
     }
     page.add(groups(lines, links));
+    page.add(fleet_links(fleets));
     page.add(heading("runs", "All runs, newest first"));
     page.add(table(lines));
     page
@@ -136,6 +146,22 @@ fn groups(lines: &[RunLine], links: &LinkedPages) -> Html {
         return Html::default();
     }
     heading("compared", "Runs compared").and(list(compared))
+}
+
+/// Links to the pages of commands that ran on several machines, newest first.
+fn fleet_links(fleets: &[FleetRecord]) -> Html {
+    if fleets.is_empty() {
+        return Html::default();
+    }
+    let line = |fleet: &FleetRecord| {
+        let page = format!("{}.html", names::fleet_page(fleet.fleet));
+        let machines = counted(fleet.machines.len(), "machine", "machines");
+        let text = format!("{machines}, {}", date(fleet.started_unix_ns));
+        let typed = plumb_text::command_line::typed(fleet.command.iter().map(String::as_str));
+        Html::from(link(&page, text)).and(" · ").and(command(&typed))
+    };
+    let lines: Vec<Html> = fleets.iter().rev().take(MOST_FLEETS).map(line).collect();
+    heading("fleets", "Commands on several machines").and(list(lines))
 }
 
 fn table(lines: &[RunLine]) -> Html {

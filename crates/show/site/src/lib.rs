@@ -9,6 +9,7 @@ pub mod assets;
 mod compare;
 mod curves;
 mod figure;
+mod fleet;
 mod frame;
 mod history;
 mod html;
@@ -27,6 +28,7 @@ mod search;
 mod workload;
 
 pub use compare::compare_page;
+pub use fleet::fleet_page;
 pub use frame::{Page, PageSubject, Rendered};
 pub use history::{histories_page, history_page};
 pub use index::{RunLine, VerdictCounts, index_page};

@@ -38,6 +38,12 @@ pub fn live_page(run: Id) -> String {
     format!("live-{run}")
 }
 
+/// The page of a fleet.
+#[must_use]
+pub fn fleet_page(fleet: Id) -> String {
+    format!("fleet-{fleet}")
+}
+
 /// The page on which runs are compared with the first of them.
 #[must_use]
 pub fn compare_page(runs: &[Id]) -> String {

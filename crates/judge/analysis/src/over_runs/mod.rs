@@ -10,6 +10,7 @@ pub(crate) mod compare;
 pub(crate) mod costs;
 pub(crate) mod environment_diff;
 pub(crate) mod history;
+pub(crate) mod kinds;
 pub(crate) mod noise;
 pub(crate) mod normalise;
 pub(crate) mod regression_cause;

@@ -5,6 +5,7 @@ mod checks;
 mod curves;
 mod flags;
 mod gates;
+mod kinds;
 mod levels;
 mod links;
 mod pairs;

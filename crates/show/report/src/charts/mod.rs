@@ -3,6 +3,7 @@
 
 mod comparison;
 mod fits;
+mod fleet;
 mod groups;
 mod history;
 mod ladder;
@@ -25,5 +26,6 @@ pub use monitors::Monitored;
 pub use of_records::{charts_of_monitors, charts_of_run, charts_of_sides};
 pub use overview::OVERVIEW;
 pub use registry::{
-    CHARTS, ChartKind, of_comparison, of_history, of_monitors, of_run, of_sides, of_workload,
+    CHARTS, ChartKind, of_comparison, of_history, of_kind, of_monitors, of_run, of_sides,
+    of_workload,
 };

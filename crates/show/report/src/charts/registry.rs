@@ -1,6 +1,6 @@
 //! The kinds of charts, and who makes them. A new kind is a function and a line here.
 
-use plumb_analysis::{ComparisonFinding, HistoryFinding, samples};
+use plumb_analysis::{ComparisonFinding, HistoryFinding, KindFinding, samples};
 use plumb_chart::Chart;
 use plumb_model::RunRecord;
 
@@ -9,8 +9,8 @@ use super::monitors::{Monitored, counters, on_one_axis};
 use super::restated::is_computed;
 use super::subject::{ChartPoint, Subject};
 use super::{
-    groups, history, ladder, monitors, overview, parameters, scorecard, sides, spread, warmup,
-    workload,
+    fleet, groups, history, ladder, monitors, overview, parameters, scorecard, sides, spread,
+    warmup, workload,
 };
 use crate::run::view::View;
 
@@ -36,6 +36,8 @@ enum Of {
     /// Of the sides of one run.
     Sides(fn(&ComparisonFinding) -> Option<Chart>),
     History(fn(&HistoryFinding, Option<&str>) -> Vec<Chart>),
+    /// Of the machines of one kind in a fleet.
+    Kind(fn(&KindFinding) -> Option<Chart>),
 }
 
 /// All kinds, in the order in which they are shown.
@@ -71,6 +73,7 @@ pub static CHARTS: &[ChartKind] = &[
     kind("comparison/parts/WORKLOAD", Of::Comparison(groups::parts)),
     kind("comparison/map/WORKLOAD", Of::Comparison(groups::maps)),
     kind("SERIES/arms", Of::Comparison(arms_of_series)),
+    kind("fleet/map/KIND", Of::Kind(fleet::map)),
     kind("SERIES/history", Of::History(|finding, label| one(history::runs(finding, label)))),
 ];
 
@@ -191,6 +194,12 @@ pub fn of_comparison(finding: &ComparisonFinding) -> Vec<Chart> {
 #[must_use]
 pub fn of_history(finding: &HistoryFinding, label: Option<&str>) -> Vec<Chart> {
     all(|of| if let Of::History(make) = of { make(finding, label) } else { Vec::new() })
+}
+
+/// The charts of the machines of one kind in a fleet.
+#[must_use]
+pub fn of_kind(finding: &KindFinding) -> Vec<Chart> {
+    all(|of| if let Of::Kind(make) = of { one(make(finding)) } else { Vec::new() })
 }
 
 /// Two charts of one name would be one to those who type it.

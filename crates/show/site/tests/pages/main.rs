@@ -4,16 +4,22 @@
 mod figures;
 mod html;
 
+use std::sync::Arc;
+
 use insta::assert_snapshot;
 use plumb_analysis::{
-    CommonMovements, CompareSettings, RunFinding, history, series_in_run, summarise, testing,
+    CommonMovements, CompareSettings, KindFinding, MachineOfFleet, RunFinding, by_kind, history,
+    series_in_run, summarise, testing,
 };
-use plumb_model::{Flag, FlagKind, RunRecord};
+use plumb_model::{
+    Better, Flag, FlagKind, FleetMachineRecord, FleetRecord, Id, MachineEnd, MachineOutcome,
+    RunOfSeries, RunRecord, SeriesInRun,
+};
 use plumb_report::View;
 use plumb_site::{
-    LinkedPages, MachineAtRun, Page, Rendered, SearchIndex, compare_page, histories_page,
-    history_page, index_page, machine_page, method_page, monitors_page, run_page, workload_page,
-    workloads,
+    LinkedPages, MachineAtRun, Page, Rendered, SearchIndex, compare_page, fleet_page,
+    histories_page, history_page, index_page, machine_page, method_page, monitors_page, run_page,
+    workload_page, workloads,
 };
 
 use crate::html::HtmlPage;
@@ -95,6 +101,69 @@ fn hostile() -> RunRecord {
     record
 }
 
+/// So many machines, of which the first has not ended well.
+fn fleet(machines: u128, name: &str) -> FleetRecord {
+    let machine = |number: u128| FleetMachineRecord {
+        name: format!("{name}{number}"),
+        run: Id::from_u128(number),
+        end: Some(MachineEnd {
+            outcome: if number == 0 { MachineOutcome::Failed } else { MachineOutcome::Complete },
+            why: (number == 0).then(|| name.to_owned()),
+            hints: vec![name.to_owned()],
+        }),
+    };
+    FleetRecord {
+        fleet: Id::from_u128(1 << 64),
+        started_unix_ns: 0,
+        command: vec!["plumb".to_owned(), name.to_owned()],
+        is_running: false,
+        machines: (0..machines).map(machine).collect(),
+    }
+}
+
+/// What these machines measured, at the same level but for the second, which is slower.
+fn kinds(fleet: &FleetRecord) -> Vec<KindFinding> {
+    let record = testing::first_look();
+    let all = series_in_run(&record);
+    let mut measured: Vec<SeriesInRun> = Vec::new();
+    let mut machines: Vec<MachineOfFleet> = Vec::new();
+    for machine in &fleet.machines {
+        machines.push(MachineOfFleet { name: machine.name.clone(), run: machine.run });
+        let run = Arc::new(RunOfSeries { run: machine.run, ..(*all[0].run).clone() });
+        for series in all.iter().filter(|series| series.primary) {
+            let mut series = SeriesInRun { run: Arc::clone(&run), ..series.clone() };
+            if machine.run == Id::from_u128(1) {
+                let worse = if series.better == Better::Higher { 0.5 } else { 2.0 };
+                series.process_medians.iter_mut().for_each(|value| *value *= worse);
+                series.estimate.value *= worse;
+            }
+            measured.push(series);
+        }
+    }
+    by_kind(&machines, &measured)
+}
+
+#[test]
+fn a_fleet_shows_which_machines_are_slow_for_their_kind() {
+    let fleet = fleet(12, "web");
+    let (made, document) = rendered(fleet_page(&fleet, &kinds(&fleet), &LinkedPages::All));
+    assert_eq!(document.attribute("html", "data-kind"), ["fleet"]);
+    let text = document.text("section");
+    assert!(text.contains("web1 is slow for its kind: "), "{text}");
+    assert!(text.contains("more results"), "{text}");
+    assert!(made.html.contains("11 of 12 machines measured"));
+    assert_eq!(document.count("figure"), 1);
+}
+
+#[test]
+fn the_page_of_a_large_fleet_is_small() {
+    let fleet = fleet(10_000, "a-rather-long-name-of-a-machine-in-some-rack-");
+    let made = fleet_page(&fleet, &kinds(&fleet), &LinkedPages::All).render();
+    assert!(made.html.contains("9500 more machines, whose runs are complete."));
+    let bytes = made.html.len() + made.charts.len();
+    assert!(bytes < 2_000_000, "{bytes}");
+}
+
 #[test]
 fn nothing_from_elsewhere_is_markup_or_script() {
     let record = hostile();
@@ -111,7 +180,9 @@ fn nothing_from_elsewhere_is_markup_or_script() {
         MachineAtRun { run: record.run, started_unix_ns: 0, target: record.targets[0].clone() };
     all_pages.push(machine_page(&[found], &LinkedPages::All).unwrap());
     all_pages.push(monitors_page(&View::new(&finding), &[], Vec::new()));
-    assert!(all_pages.len() >= 6, "{}", all_pages.len());
+    let hostile_fleet = fleet(9, HOSTILE);
+    all_pages.push(fleet_page(&hostile_fleet, &kinds(&hostile_fleet), &LinkedPages::All));
+    assert!(all_pages.len() >= 7, "{}", all_pages.len());
     for page in all_pages {
         let name = page.name.clone();
         let safe = |c: u8| c.is_ascii_lowercase() || c.is_ascii_digit() || b"._-".contains(&c);
@@ -141,7 +212,7 @@ fn every_word_that_is_linked_is_explained() {
     let other = summarise(&exec);
     let mut all = pages(&first, &one);
     all.extend(pages(&exec, &other));
-    all.push(index_page(None, &[], &LinkedPages::All));
+    all.push(index_page(None, &[], &[fleet(3, "web")], &LinkedPages::All));
     all.push(histories_page(&[], None));
     all.push(monitors_page(&View::new(&one), &[], Vec::new()));
     let found =

@@ -1,13 +1,14 @@
 //! What several machines measured for one command: text and document.
 
-use plumb_analysis::{CONFIDENCE, RunFinding};
-use plumb_model::{FlagKind, FleetRecord, MachineEnd, MachineOutcome, RunStatus, short_id};
+use plumb_analysis::{CONFIDENCE, KindFinding, RunFinding};
+use plumb_model::{FlagKind, FleetRecord, MachineEnd, MachineOutcome, short_id};
 use plumb_text::command_line::typed;
 use plumb_text::time::{date, rfc3339};
 use plumb_text::{Style, Table, TableColumn, Terminal, TextLine, clean, counted};
 use plumb_units::{Figure, largest_of, percent};
 use serde::Serialize;
 
+use super::kinds::{KindPart, kind_part, kind_table, slow_machines};
 use crate::comparison::verdict;
 use crate::json_parts::text::pretty;
 use crate::run::{
@@ -20,6 +21,17 @@ const FLEET_SCHEMA: &str = "plumb.fleet/1";
 /// Name of the form of the list.
 const FLEETS_SCHEMA: &str = "plumb.fleets/1";
 
+/// How far the run of a machine has come.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum MachineStage {
+    /// Its turn may still come.
+    Waiting,
+    /// Its run goes on.
+    Running,
+    /// Nothing more comes of it.
+    Over,
+}
+
 /// A machine of a fleet.
 #[derive(Debug, Clone)]
 pub struct FleetMachine<'f> {
@@ -27,23 +39,33 @@ pub struct FleetMachine<'f> {
     pub name: &'f str,
     /// What became of it; None before its end, or if the near end was killed.
     pub end: Option<&'f MachineEnd>,
-    /// Whether its turn may still come.
-    pub is_expected: bool,
-    /// What it measured; None if its run never began.
+    /// How far its run has come.
+    pub stage: MachineStage,
+    /// What it measured; None if its run never began, or if only a summary is shown.
     pub finding: Option<&'f RunFinding>,
 }
 
 impl FleetMachine<'_> {
     /// What became of it, in a word.
     fn outcome(&self) -> &'static str {
-        let is_running = self.finding.is_some_and(|found| found.run.status == RunStatus::Running);
-        match self.end {
-            Some(end) => end.outcome.word(),
-            None if is_running => "running",
-            None if self.is_expected => "waiting",
-            None => MachineOutcome::Interrupted.word(),
+        match (self.end, self.stage) {
+            (Some(end), _) => end.outcome.word(),
+            (None, MachineStage::Running) => "running",
+            (None, MachineStage::Waiting) => "waiting",
+            (None, MachineStage::Over) => MachineOutcome::Interrupted.word(),
         }
     }
+}
+
+/// What is shown of a fleet.
+#[derive(Debug, Clone, Copy)]
+pub struct FleetView<'f> {
+    /// What is stored of it.
+    pub fleet: &'f FleetRecord,
+    /// The machines, in the order in which they were named.
+    pub machines: &'f [FleetMachine<'f>],
+    /// The machines that measured, by kind.
+    pub kinds: &'f [KindFinding],
 }
 
 /// What several machines measured for one command, as a document.
@@ -61,6 +83,8 @@ pub struct FleetDocument {
     pub command: Vec<String>,
     /// The machines, in the order in which they were named.
     pub machines: Vec<MachinePart>,
+    /// The machines that measured, by kind: what is usual for it, and which machines are slow for it.
+    pub kinds: Vec<KindPart>,
 }
 
 /// A machine of a fleet.
@@ -163,11 +187,9 @@ pub fn fleets_card(fleets: &[FleetRecord], terminal: &Terminal) -> String {
 ///
 /// # Errors
 /// When it can't be written as JSON.
-pub fn fleet_json(
-    fleet: &FleetRecord,
-    machines: &[FleetMachine<'_>],
-) -> serde_json::Result<String> {
-    let machines = machines.iter().map(|machine| MachinePart {
+pub fn fleet_json(view: &FleetView<'_>) -> serde_json::Result<String> {
+    let fleet = view.fleet;
+    let machines = view.machines.iter().map(|machine| MachinePart {
         name: machine.name.to_owned(),
         outcome: machine.outcome(),
         why: machine.end.and_then(|end| end.why.clone()),
@@ -180,27 +202,32 @@ pub fn fleet_json(
         started: rfc3339(fleet.started_unix_ns),
         command: fleet.command.clone(),
         machines: machines.collect(),
+        kinds: view.kinds.iter().map(kind_part).collect(),
     })
 }
 
-/// What several machines measured, in lines of a terminal's width: each result with a line per machine, then the machines without
-/// results.
+/// What several machines measured, in lines of a terminal's width: each result with a line per machine, or a summary of each kind of
+/// machine; then the machines without results.
 #[must_use]
-pub fn fleet_card(
-    machines: &[FleetMachine<'_>],
-    terminal: &Terminal,
-    closing: &NextSteps,
-) -> String {
+pub fn fleet_card(view: &FleetView<'_>, terminal: &Terminal, closing: &NextSteps) -> String {
+    let machines = view.machines;
     let complete = MachineOutcome::Complete.word();
     let complete = machines.iter().filter(|machine| machine.outcome() == complete).count();
     let title =
         format!("{complete} of {} measured", counted(machines.len(), "machine", "machines"));
     let mut out = terminal.lines(0, &TextLine::new(Style::Heading, &title));
+    for line in slow_machines(view.kinds) {
+        out.push_str(&terminal.lines(0, &TextLine::new(Style::Plain, &line)));
+    }
     let views: Vec<(&str, View<'_>)> = machines
         .iter()
         .filter_map(|machine| Some((machine.name, View::new(machine.finding?))))
         .collect();
-    if !views.is_empty() {
+    if views.is_empty() {
+        for kind in view.kinds {
+            out.push_str(&format!("\n{}", kind_table(kind, terminal)));
+        }
+    } else {
         out.push('\n');
         out.push_str(&terminal.table(&results(&views)));
         out.push_str(&comparisons(&views, terminal));

@@ -1,0 +1,64 @@
+//! The machines of a fleet by kind.
+
+use plumb_model::{Id, RunRecord, SeriesInRun};
+
+use crate::testing::{Builder, COPY, Spec};
+use crate::{KindFinding, MachineOfFleet, by_kind, series_in_run};
+
+/// A run of two workloads on a machine, at so many times the usual bandwidth of the first.
+fn run(level: f64, machine: usize) -> RunRecord {
+    let first = Spec { value: 1e10 * level, ..COPY };
+    let second = Spec { id: "memory.fill", ..COPY };
+    let mut record = Builder::new(Some("s")).measured(&first).measured(&second).build();
+    record.run = Id::from_u128(machine as u128);
+    record
+}
+
+fn found(records: &[RunRecord]) -> Vec<KindFinding> {
+    let machines: Vec<MachineOfFleet> = records
+        .iter()
+        .enumerate()
+        .map(|(index, record)| MachineOfFleet { name: format!("web{index}"), run: record.run })
+        .collect();
+    let series: Vec<SeriesInRun> = records.iter().flat_map(series_in_run).collect();
+    by_kind(&machines, &series)
+}
+
+/// Machines that differ by about 1 %.
+fn usual_machines(number: usize) -> Vec<RunRecord> {
+    (0..number).map(|machine| run(1.0 + 0.005 * (machine % 5) as f64, machine)).collect()
+}
+
+#[test]
+fn a_machine_that_is_slow_for_its_kind_is_named() {
+    let mut records = usual_machines(20);
+    assert!(found(&records)[0].series.iter().all(|series| {
+        series.usual.as_ref().unwrap().ratios.iter().flatten().all(|ratio| !ratio.is_slow)
+    }));
+    records[7] = run(0.8, 7);
+    let kinds = found(&records);
+    assert_eq!(kinds.len(), 1);
+    assert_eq!(kinds[0].machines.len(), 20);
+    let copy = &kinds[0].series[0];
+    let slow = copy.usual.as_ref().unwrap().ratios[7].as_ref().unwrap();
+    assert!(slow.is_slow);
+    // Four fifths of the bandwidth are 1.25 times the cost.
+    assert!((slow.ratio.value - 1.26).abs() < 0.03, "{slow:?}");
+    assert!((copy.cost_ratio(copy.values[7].unwrap()) - 1.26).abs() < 0.03);
+    let others = copy.usual.as_ref().unwrap().ratios.iter().enumerate();
+    assert!(others.filter(|(index, _)| *index != 7).all(|(_, one)| !one.as_ref().unwrap().is_slow));
+}
+
+#[test]
+fn other_kinds_are_apart_and_few_machines_have_nothing_usual() {
+    let mut records = usual_machines(10);
+    for record in &mut records[7..] {
+        record.targets[0].machine.fingerprint = "fp1:other".to_owned();
+    }
+    let kinds = found(&records);
+    assert_eq!(kinds.iter().map(|kind| kind.machines.len()).collect::<Vec<_>>(), [7, 3]);
+    assert!(kinds.iter().flat_map(|kind| &kind.series).all(|series| series.usual.is_none()));
+    assert_eq!(kinds[1].series[0].values.len(), 3);
+    // A machine without results is of no kind.
+    assert!(found(&[]).is_empty());
+}

@@ -1,0 +1,238 @@
+//! The machines of a fleet by kind: text and document.
+
+use plumb_analysis::{KindFinding, RatioOfMachine, SeriesOfKind};
+use plumb_text::{Style, Table, TableColumn, Terminal, TextLine, clean, counted};
+use plumb_units::{Figure, percent};
+use serde::Serialize;
+
+use crate::figure::figure;
+
+/// So many slow machines have a line; the rest is counted.
+const MOST_SLOW: usize = 5;
+/// So many results of a slow machine are named; the rest is counted.
+const MOST_RESULTS: usize = 3;
+
+/// The machines of one kind.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct KindPart {
+    /// The fingerprint of the kind of machine; null if the runs do not say where they were measured.
+    pub fingerprint: Option<String>,
+    /// The model of its CPU.
+    pub cpu: Option<String>,
+    /// The names of the machines.
+    pub machines: Vec<String>,
+    /// The first metric of each point.
+    pub series: Vec<SeriesOfKindPart>,
+}
+
+/// One result of the machines of a kind.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct SeriesOfKindPart {
+    /// Name of the series.
+    pub series: String,
+    /// Unit of the values.
+    pub unit: String,
+    /// `lower`, `higher` or `neither`.
+    #[cfg_attr(test, schemars(extend("enum" = ["higher", "lower", "neither"])))]
+    pub better: &'static str,
+    /// The median of the machines.
+    pub median: f64,
+    /// The value of each machine, in the order of `machines`; null if it has none.
+    pub values: Vec<Option<f64>>,
+    /// The standard deviation between machines, as a share, beyond the errors of their own results; null with fewer than eight
+    /// machines.
+    pub spread: Option<f64>,
+    /// The machines that are slow for their kind; null with fewer than eight machines.
+    pub slow: Option<Vec<SlowMachinePart>>,
+}
+
+/// A machine that is slow for its kind.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct SlowMachinePart {
+    /// The name of the machine.
+    pub machine: String,
+    /// Its cost over the usual cost of its kind.
+    pub ratio: f64,
+    /// Lower end of the 95 % interval of the ratio; null without one.
+    pub low: Option<f64>,
+    /// Upper end of the 95 % interval of the ratio; null without one.
+    pub high: Option<f64>,
+}
+
+/// A kind as a part of a document.
+pub(super) fn kind_part(kind: &KindFinding) -> KindPart {
+    let machine = kind.machine.as_ref();
+    KindPart {
+        fingerprint: machine.map(|machine| machine.fingerprint.clone()),
+        cpu: machine.and_then(|machine| machine.facts.get("cpu").cloned()),
+        machines: kind.machines.iter().map(|machine| machine.name.clone()).collect(),
+        series: kind.series.iter().map(|series| series_part(kind, series)).collect(),
+    }
+}
+
+fn series_part(kind: &KindFinding, series: &SeriesOfKind) -> SeriesOfKindPart {
+    let slow = series.usual.as_ref().map(|_| {
+        slow_in(kind, series)
+            .map(|(machine, found)| SlowMachinePart {
+                machine: machine.to_owned(),
+                ratio: found.ratio.value,
+                low: found.ratio.low(),
+                high: found.ratio.high(),
+            })
+            .collect()
+    });
+    SeriesOfKindPart {
+        series: series.name.clone(),
+        unit: series.unit.clone(),
+        better: series.better.word(),
+        median: series.median,
+        values: series.values.clone(),
+        spread: series.usual.as_ref().map(|usual| usual.spread),
+        slow,
+    }
+}
+
+/// The machines that are slow for their kind in one series, with their ratios.
+fn slow_in<'k>(
+    kind: &'k KindFinding,
+    series: &'k SeriesOfKind,
+) -> impl Iterator<Item = (&'k str, &'k RatioOfMachine)> {
+    let machines = kind.machines.iter().enumerate();
+    machines
+        .filter_map(|(index, machine)| Some((machine.name.as_str(), slow_ratio(series, index)?)))
+}
+
+/// The ratio of a machine that is slow for its kind in a series.
+fn slow_ratio(series: &SeriesOfKind, machine: usize) -> Option<&RatioOfMachine> {
+    series.usual.as_ref()?.ratios[machine].as_ref().filter(|ratio| ratio.is_slow)
+}
+
+/// The kind of machine and how many there are: `Intel Xeon 6338 (12 machines)`.
+#[must_use]
+pub fn kind_title(kind: &KindFinding) -> String {
+    let cpu = kind.machine.as_ref().and_then(|machine| machine.facts.get("cpu"));
+    let cpu = cpu.map_or_else(|| "unknown kind of machine".to_owned(), |cpu| clean(cpu));
+    format!("{cpu} ({})", counted(kind.machines.len(), "machine", "machines"))
+}
+
+/// Which machines are slow for their kind, a line for each; that none is, if that can be told. Empty if no kind has enough machines.
+#[must_use]
+pub fn slow_machines(kinds: &[KindFinding]) -> Vec<String> {
+    let mut lines = Vec::new();
+    let mut slow_in_all = 0;
+    for kind in kinds {
+        for (index, machine) in kind.machines.iter().enumerate() {
+            let mut found: Vec<String> = kind
+                .series
+                .iter()
+                .filter_map(|series| Some(result_text(series, slow_ratio(series, index)?)))
+                .collect();
+            if found.is_empty() {
+                continue;
+            }
+            slow_in_all += 1;
+            if lines.len() < MOST_SLOW {
+                let hidden = found.len().saturating_sub(MOST_RESULTS);
+                found.truncate(MOST_RESULTS);
+                let more =
+                    if hidden > 0 { format!(" and {hidden} more results") } else { String::new() };
+                let name = clean(&machine.name);
+                lines.push(format!("{name} is slow for its kind: {}{more}", found.join("; ")));
+            }
+        }
+    }
+    let hidden = slow_in_all - lines.len();
+    if hidden > 0 {
+        lines.push(format!(
+            "{} more are slow for their kind",
+            counted(hidden, "machine", "machines")
+        ));
+    }
+    let spreads: Vec<f64> = kinds
+        .iter()
+        .flat_map(|kind| &kind.series)
+        .filter_map(|series| Some(series.usual.as_ref()?.spread))
+        .collect();
+    if lines.is_empty() && !spreads.is_empty() {
+        // With a wide spread, only much slower machines can be found.
+        let least = spreads.iter().copied().fold(f64::INFINITY, f64::min);
+        let most = spreads.iter().copied().fold(0.0, f64::max);
+        lines.push(format!(
+            "no machine is slow for its kind; results differ by {} to {} (standard deviation) between machines",
+            percent(least),
+            percent(most)
+        ));
+    }
+    lines
+}
+
+/// `memory.copy:method=libc 1.14× the usual cost [1.09, 1.19]`.
+fn result_text(series: &SeriesOfKind, ratio: &RatioOfMachine) -> String {
+    let shown = figure(&ratio.ratio, "");
+    let times = format!("{}× the usual cost {}", shown.estimate, shown.brackets());
+    format!("{} {}", clean(&series.point.name), times.trim_end())
+}
+
+/// A row per result: its median over the machines, their spread, and the machines at both ends.
+pub(super) fn kind_table(kind: &KindFinding, terminal: &Terminal) -> String {
+    let mut table = Table::new(vec![
+        TableColumn::left(""),
+        TableColumn::right("median"),
+        TableColumn::left("unit").gap(1),
+        TableColumn::right("spread"),
+        TableColumn::left("fastest"),
+        TableColumn::left("slowest"),
+    ]);
+    for series in &kind.series {
+        let median = Figure::new(series.median, Err(""), &series.unit);
+        let spread = series.usual.as_ref().map(|usual| percent(usual.spread));
+        let is_slow = slow_in(kind, series).next().is_some();
+        table.row(vec![
+            TextLine::new(Style::Name, &clean(&series.point.name)),
+            TextLine::new(Style::Estimate, &median.estimate),
+            TextLine::new(Style::Muted, &median.unit),
+            TextLine::new(Style::Plain, &spread.unwrap_or_default()),
+            TextLine::new(Style::Plain, &fastest_text(kind, series)),
+            TextLine::new(
+                if is_slow { Style::Flag } else { Style::Plain },
+                &slowest_text(kind, series),
+            ),
+        ]);
+    }
+    let title = TextLine::new(Style::Heading, &kind_title(kind));
+    terminal.lines(0, &title) + &terminal.table(&table)
+}
+
+/// The machine with the lowest cost, and that over the median's: `web07 0.93×`.
+#[must_use]
+pub fn fastest_text(kind: &KindFinding, series: &SeriesOfKind) -> String {
+    cost_ratios(kind, series)
+        .min_by(|one, two| one.1.total_cmp(&two.1))
+        .map_or_else(String::new, ratio_text)
+}
+
+/// The machine with the highest cost, and that over the median's: `web07 1.14×`.
+#[must_use]
+pub fn slowest_text(kind: &KindFinding, series: &SeriesOfKind) -> String {
+    cost_ratios(kind, series)
+        .max_by(|one, two| one.1.total_cmp(&two.1))
+        .map_or_else(String::new, ratio_text)
+}
+
+/// The cost of each machine that has a value over the median's.
+fn cost_ratios<'k>(
+    kind: &'k KindFinding,
+    series: &'k SeriesOfKind,
+) -> impl Iterator<Item = (&'k str, f64)> {
+    kind.machines
+        .iter()
+        .zip(&series.values)
+        .filter_map(|(machine, value)| Some((machine.name.as_str(), series.cost_ratio((*value)?))))
+}
+
+fn ratio_text((name, ratio): (&str, f64)) -> String {
+    format!("{} {ratio:.2}×", clean(name))
+}
