@@ -69,7 +69,7 @@ struct WeightedTail {
 
 impl TailLaws {
     pub(super) fn fit(series: &[SeriesTails]) -> Self {
-        let cores: Vec<Core> = series.iter().map(Core::of).collect();
+        let cores: Vec<CoreValues> = series.iter().map(CoreValues::of).collect();
         let scales = scales(&cores);
         let likelihoods: Vec<Vec<f64>> =
             cores.iter().map(|core| core.likelihoods(&scales)).collect();
@@ -93,7 +93,7 @@ fn index(place: usize) -> f64 {
 
 /// The values of a series that cannot be of slow hosts.
 #[derive(Debug)]
-struct Core {
+struct CoreValues {
     /// Host and standardised deviation.
     values: Vec<(usize, f64)>,
     /// Inverse degrees of freedom of the spread that values were divided by.
@@ -102,7 +102,7 @@ struct Core {
     dilution: f64,
 }
 
-impl Core {
+impl CoreValues {
     fn of(series: &SeriesTails) -> Self {
         let values = series.standardised.iter().copied().filter(|(_, value)| *value < CUT);
         Self {
@@ -148,7 +148,7 @@ impl Core {
 
 /// The scale of the law with each index that fits all series best. It is common to them, because each value is already in
 /// units of the spread of its series.
-fn scales(cores: &[Core]) -> Vec<f64> {
+fn scales(cores: &[CoreValues]) -> Vec<f64> {
     let mut scale = 1.0;
     let mut found = Vec::new();
     for place in 0..INDICES {
@@ -166,7 +166,7 @@ fn scales(cores: &[Core]) -> Vec<f64> {
 }
 
 /// A step of expectation maximisation for the scale of values cut off at [`CUT`].
-fn next_scale(cores: &[Core], place: usize, scale: f64) -> f64 {
+fn next_scale(cores: &[CoreValues], place: usize, scale: f64) -> f64 {
     let cut = CUT / scale;
     let mut squares = 0.0;
     let mut count = 0.0;
@@ -190,7 +190,11 @@ fn next_scale(cores: &[Core], place: usize, scale: f64) -> f64 {
 
 /// How many of the series say no more of the tails than an independent one: the variance of the sums of scores over
 /// the series of a host, as a multiple of what it would be if they were independent.
-fn series_per_independent_one(cores: &[Core], likelihoods: &[Vec<f64>], scales: &[f64]) -> f64 {
+fn series_per_independent_one(
+    cores: &[CoreValues],
+    likelihoods: &[Vec<f64>],
+    scales: &[f64],
+) -> f64 {
     let pooled = (0..INDICES)
         .map(|place| likelihoods.iter().map(|series| series[place]).sum::<f64>())
         .enumerate()
@@ -220,7 +224,7 @@ fn series_per_independent_one(cores: &[Core], likelihoods: &[Vec<f64>], scales: 
 
 /// How likely each index is in each series: the distribution that all share by expectation maximisation, times the
 /// likelihood of the series.
-fn index_weights(cores: &[Core], likelihoods: &[Vec<f64>], repeated: f64) -> Vec<Vec<f64>> {
+fn index_weights(cores: &[CoreValues], likelihoods: &[Vec<f64>], repeated: f64) -> Vec<Vec<f64>> {
     let relative: Vec<Vec<f64>> = likelihoods.iter().map(|logs| relative_to_best(logs)).collect();
     let with_values = cores.iter().filter(|core| !core.values.is_empty()).count();
     let values: usize = cores.iter().map(|core| core.values.len()).sum();
