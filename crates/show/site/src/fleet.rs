@@ -55,8 +55,8 @@ fn results(kind: &KindFinding) -> Html {
     for series in &kind.series {
         let median = Figure::new(series.median, Err(""), &series.unit);
         let spread = series.usual.as_ref().map(|usual| percent(usual.spread));
-        table.row(vec![
-            cell(name(breakable(&series.point.name))),
+        table.row([
+            name(breakable(&series.point.name)),
             cell(median.quantity()),
             cell(spread.unwrap_or_default()),
             cell(fastest_text(kind, series)),

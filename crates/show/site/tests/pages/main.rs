@@ -153,6 +153,14 @@ fn a_fleet_shows_which_machines_are_slow_for_their_kind() {
     assert!(text.contains("more results"), "{text}");
     assert!(made.html.contains("11 of 12 machines measured"));
     assert_eq!(document.count("figure"), 1);
+    // Each row has as many cells as there are titles.
+    for table in made.html.split("<table").skip(1) {
+        let table = table.split("</table").next().unwrap();
+        let rows = table.matches("<tr").count() - 1;
+        let cells = table.matches("<td").count() + table.matches("<th scope=\"row\"").count();
+        let titles = table.split("</thead").next().unwrap().matches("<th").count() - 1;
+        assert_eq!(cells, rows * titles, "{table}");
+    }
 }
 
 #[test]
