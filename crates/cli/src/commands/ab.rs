@@ -225,6 +225,7 @@ fn on_machines(
         at_once: args.machines.at_once(),
         work: FleetWork::Command { suites: BTreeMap::new() },
         keeps_secrets: execution.keep_secrets,
+        confirms: false,
         fail_on: FailPolicy { fail_on: args.fail_on, strict: args.strict },
     };
     measure_on(&request, store, ui)

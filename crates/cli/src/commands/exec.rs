@@ -10,7 +10,7 @@ use plumb_suite::time_ns;
 use crate::commands::subcommand::{Context, Subcommand};
 use crate::error::{CommandError, Exit, Result};
 use crate::fleet::agent_command::AgentCommand;
-use crate::fleet::arguments::{MachineArgs, has_fleet_label, refuse_options};
+use crate::fleet::arguments::{ConfirmArgs, MachineArgs, has_fleet_label, refuse_options};
 use crate::fleet::measure_on::{FleetRequest, FleetWork, measure_on};
 use crate::measuring::job::{FailPolicy, MeasuringJob};
 use crate::measuring::live::LiveArgs;
@@ -91,6 +91,8 @@ pub struct ExecArgs {
     #[command(flatten)]
     machines: MachineArgs,
     #[command(flatten)]
+    confirm: ConfirmArgs,
+    #[command(flatten)]
     goal: GoalArgs,
 }
 
@@ -158,10 +160,12 @@ fn exec(args: &ExecArgs, store: Option<&Path>, ui: &Ui) -> Result<Exit> {
             at_once: args.machines.at_once(),
             work: FleetWork::Command { suites: BTreeMap::new() },
             keeps_secrets: args.goal.execution.keep_secrets,
+            confirms: args.confirm.confirms(),
             fail_on: FailPolicy::default(),
         };
         return measure_on(&request, store, ui);
     }
+    args.confirm.refuse_alone()?;
     let mut setup = Setup::start()?;
     let job = job(args, &mut setup, store, ui)?;
     measure(setup, job, ui)

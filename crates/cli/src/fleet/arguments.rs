@@ -34,9 +34,38 @@ pub struct MachineArgs {
     at_once: Option<NonZeroUsize>,
 }
 
+/// Whether slow machines measure again.
+#[derive(Debug, Default, Args)]
+#[command(next_help_heading = "How to measure")]
+pub struct ConfirmArgs {
+    /// Of several machines (--on): confirm results that are slow for their kind of machine in three fresh runs
+    #[arg(long, hide_short_help = true)]
+    confirm: bool,
+}
+
+impl ConfirmArgs {
+    /// Whether slow machines measure again.
+    pub fn confirms(&self) -> bool {
+        self.confirm
+    }
+
+    /// Refuses the option if no other machines measure.
+    ///
+    /// # Errors
+    /// When it was given.
+    pub fn refuse_alone(&self) -> Result<()> {
+        if self.confirm {
+            return Err(CommandError::usage("--confirm needs --on or --inventory").hint(
+                "plumb check    confirms what became slower than a baseline on this machine",
+            ));
+        }
+        Ok(())
+    }
+}
+
 /// The options above, which other machines do not get, with whether a value follows them.
-pub const OF_THIS_MACHINE: [(&str, bool); 3] =
-    [("--on", true), ("--inventory", true), ("--at-once", true)];
+pub const OF_THIS_MACHINE: [(&str, bool); 4] =
+    [("--on", true), ("--inventory", true), ("--at-once", true), ("--confirm", false)];
 
 impl MachineArgs {
     /// The machines that were named; None for this one alone.

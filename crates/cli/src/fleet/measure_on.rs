@@ -12,12 +12,14 @@ use plumb_agent::{
     AgentEnd, AgentTicket, AgentWork, MachineAddress, PlannedWork, TICKET_SCHEMA, VisitFailure,
     VisitListener, transport_to, visit,
 };
-use plumb_analysis::CONFIRMS_LABEL;
+use plumb_analysis::{CONFIRMS_LABEL, SlowResults, slow_results};
 use plumb_model::{
     Event, FLEET_LABEL, FleetMachineRecord, FleetRecord, Host, Id, KnownSecrets, MachineEnd, Owner,
-    RunRecord, Stamped,
+    Plan, PlannedPoint, RunRecord, Stamped,
 };
+use plumb_stats::regression_gate::CONFIRM_RUNS;
 use plumb_store::{Store, short};
+use plumb_text::counted;
 
 use crate::error::{CommandError, Exit, Result};
 use crate::fleet::binaries::binary_for;
@@ -56,6 +58,8 @@ pub struct FleetRequest {
     pub work: FleetWork,
     /// Whether secrets stay in command lines.
     pub keeps_secrets: bool,
+    /// Whether machines that are slow for their kind measure their slow results again.
+    pub confirms: bool,
     /// What verdicts mean for the exit code.
     pub fail_on: FailPolicy,
 }
@@ -68,7 +72,15 @@ pub enum FleetWork {
         suites: BTreeMap<String, String>,
     },
     /// A plan for each machine, in their order.
-    Plans(Vec<PlannedWork>),
+    Plans(Vec<MachineWork>),
+}
+
+/// A plan for one machine.
+pub struct MachineWork {
+    /// What the agent carries out.
+    pub planned: PlannedWork,
+    /// The run whose slow results it measures again, if that is its purpose.
+    pub confirms: Option<Id>,
 }
 
 /// News of a machine.
@@ -100,6 +112,9 @@ pub fn measure_on(request: &FleetRequest, store: Option<&Path>, ui: &Ui) -> Resu
     let fleet = plumb_machine::fresh_id();
     let runs = carry_out(request, &store, Some(fleet), ui)?;
     let mut exits = vec![exit(&runs)];
+    if request.confirms && exits[0] != Exit::Interrupted {
+        exits.push(confirm_slow(request, &store, fleet, ui)?);
+    }
     let stored = store.fleets()?;
     if let Some(stored) = stored.iter().find(|stored| stored.fleet == fleet) {
         show_fleet(&store, stored, false, ui)?;
@@ -131,17 +146,80 @@ pub fn carry_out(
     }
     let mut runs: Vec<MachineRun> = Vec::new();
     let hosts: Vec<Host> = tickets.iter().map(|ticket| ticket.host.clone()).collect();
+    let labels = tickets.iter().map(|ticket| ticket.labels.clone()).collect();
     for (machine, ticket) in request.machines.iter().zip(&tickets) {
         runs.push(MachineRun::new(machine.name(), ticket.run));
     }
     let mut progress = FleetProgress::new(&request.machines, ui);
     let stop = Arc::new(StopFlags::of(request.machines.len()));
     let news = visit_all(request, tickets, &stop)?;
-    let near_end = NearEnd { store, fleet, command, hosts, owner, stop: &stop, ui };
+    let near_end = NearEnd { store, fleet, command, hosts, labels, owner, stop: &stop, ui };
     let followed = near_end.follow(&news, &mut runs, &mut progress);
     progress.finish();
     followed?;
     Ok(runs)
+}
+
+/// Has the machines that are slow for their kind measure their slow results again, in three fresh runs.
+fn confirm_slow(request: &FleetRequest, store: &Store, fleet: Id, ui: &Ui) -> Result<Exit> {
+    let stored = store.fleets()?;
+    let Some(stored) = stored.iter().find(|stored| stored.fleet == fleet) else {
+        return Ok(Exit::Fine);
+    };
+    let mut machines = Vec::new();
+    let mut plans = Vec::new();
+    for slow in plumb_query::kinds_of_fleet(store, stored)?.iter().flat_map(slow_results) {
+        let index = stored.machines.iter().position(|machine| machine.run == slow.run);
+        let Some(machine) = index.and_then(|index| request.machines.get(index)) else { continue };
+        machines.push(machine.clone());
+        plans.push((slow.run, plan_of_slow(&slow, store)?));
+    }
+    if machines.is_empty() {
+        return Ok(Exit::Fine);
+    }
+    let mut exits = vec![Exit::Fine];
+    for number in 1..=CONFIRM_RUNS {
+        let slow = counted(machines.len(), "machine", "machines");
+        ui.say(&format!("measuring again on {slow}: run {number} of {CONFIRM_RUNS}"));
+        let mut work = Vec::with_capacity(plans.len());
+        for (run, plan) in &plans {
+            work.push(MachineWork { planned: plan.clone(), confirms: Some(*run) });
+        }
+        let again = FleetRequest {
+            machines: machines.clone(),
+            at_once: request.at_once,
+            work: FleetWork::Plans(work),
+            keeps_secrets: request.keeps_secrets,
+            confirms: false,
+            fail_on: FailPolicy::default(),
+        };
+        exits.push(exit(&carry_out(&again, store, None, ui)?));
+        if exits.contains(&Exit::Interrupted) {
+            break;
+        }
+    }
+    Ok(exits.into_iter().min().unwrap_or(Exit::Fine))
+}
+
+/// The plan of a run with only its slow results.
+fn plan_of_slow(slow: &SlowResults, store: &Store) -> Result<PlannedWork> {
+    let record = store.record(slow.run)?;
+    let is_slow = |planned: &PlannedPoint| {
+        let metric = planned.description.primary();
+        metric.is_some_and(|metric| slow.series.contains(&planned.point.series(&metric.name)))
+    };
+    let points = record.plan.points.iter().filter(|planned| is_slow(planned)).cloned().collect();
+    Ok(PlannedWork {
+        fingerprint: record.targets.first().map(|target| target.machine.fingerprint.clone()),
+        plan: Plan {
+            points,
+            // With the same seed, a run would draw the same orders and layouts, and not be independent.
+            seed: plumb_machine::now().monotonic_ns & 0xffff_ffff,
+            ..record.plan
+        },
+        dir: None,
+        waits_for_lock: true,
+    })
 }
 
 /// This process's command line, as it is stored.
@@ -184,26 +262,33 @@ fn record(
 fn tickets(request: &FleetRequest, fleet: Option<Id>, store: &Store) -> Result<Vec<AgentTicket>> {
     let command = typed_words();
     let salt = store.secret_salt()?.digits();
+    let of_fleet = fleet.map(|fleet| (FLEET_LABEL.to_owned(), short(fleet)));
     let mut tickets = Vec::with_capacity(request.machines.len());
     let ids = plumb_machine::fresh_ids(request.machines.len());
     for (index, (machine, run)) in request.machines.iter().zip(ids).enumerate() {
+        let mut labels: BTreeMap<String, String> = of_fleet.clone().into_iter().collect();
+        let work = match &request.work {
+            FleetWork::Command { suites } => AgentWork::Command {
+                words: words_for_agents(command.get(1..).unwrap_or_default()),
+                suites: suites.clone(),
+            },
+            FleetWork::Plans(plans) => {
+                let MachineWork { planned, confirms } = &plans[index];
+                labels.extend(confirms.map(|run| (CONFIRMS_LABEL.to_owned(), run.to_string())));
+                AgentWork::Plan(Box::new(planned.clone()))
+            }
+        };
         tickets.push(AgentTicket {
             schema: TICKET_SCHEMA.to_owned(),
             nonce: plumb_machine::fresh_id().simple().to_string(),
             run,
-            work: match &request.work {
-                FleetWork::Command { suites } => AgentWork::Command {
-                    words: words_for_agents(command.get(1..).unwrap_or_default()),
-                    suites: suites.clone(),
-                },
-                FleetWork::Plans(plans) => AgentWork::Plan(Box::new(plans[index].clone())),
-            },
+            work,
             command: command.clone(),
             host: match machine {
                 MachineAddress::Local { .. } => Host::UNKNOWN,
                 MachineAddress::Ssh { name, .. } => name.parse().unwrap_or(Host::UNKNOWN),
             },
-            labels: fleet.map(|fleet| (FLEET_LABEL.to_owned(), short(fleet))).into_iter().collect(),
+            labels,
             before: None,
             salt: salt.clone(),
         });
@@ -384,6 +469,8 @@ struct NearEnd<'n> {
     command: Vec<String>,
     /// The names of the machines as hosts of their runs.
     hosts: Vec<Host>,
+    /// The labels that the near end gives the run of each machine.
+    labels: Vec<BTreeMap<String, String>>,
     owner: Owner,
     stop: &'n StopFlags,
     ui: &'n Ui,
@@ -483,7 +570,7 @@ impl NearEnd<'_> {
             Event::RunStarted { run, mut plan, .. } => {
                 plan.labels.remove(CONFIRMS_LABEL);
                 plan.labels.remove(FLEET_LABEL);
-                plan.labels.extend(self.fleet.map(|fleet| (FLEET_LABEL.to_owned(), short(fleet))));
+                plan.labels.extend(self.labels[machine].clone());
                 Event::RunStarted {
                     run,
                     started_unix_ns: now_ns,

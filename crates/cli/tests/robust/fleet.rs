@@ -263,6 +263,7 @@ fn many_machines_are_summarised_by_kind() {
     let hosts: String = (1..=9).map(|number| format!("web{number} ansible_host=far\n")).collect();
     sshd.place.write("hosts", &hosts).unwrap();
     let ran = sshd.run(&format!("{RUN} --inventory hosts -q")).exits(0);
+    sshd.run("run cpu.sieve --confirm").exits(2).says(&["--confirm needs --on or --inventory"]);
     ran.shows(&["9 of 9 machines measured", "(9 machines)", "spread", "fastest", "cpu.sieve"])
         .shows(&["plumb fleet show ", "every result of every machine"]);
     let full = sshd.run("fleet show --full").exits(0);
@@ -276,6 +277,31 @@ fn many_machines_are_summarised_by_kind() {
         series["values"].as_array().unwrap().iter().map(|value| value.as_f64().unwrap()).collect();
     let of_run = &document["machines"][8]["run"]["results"][0]["estimate"];
     assert_eq!(of_run.as_f64(), Some(values[8]));
+    sshd.is_clean();
+}
+
+#[test]
+fn a_machine_that_is_slow_for_its_kind_is_confirmed_by_fresh_runs() {
+    let sshd = FarSshd::with("AcceptEnv DELAY");
+    // The same machine under another name, on which the command takes longer.
+    let config = fs::read_to_string(sshd.place.root().join("ssh_config")).unwrap();
+    let far = config.split("Host other").next().unwrap().replace("Host far", "Host slow");
+    fs::write(sshd.place.root().join("ssh_config"), format!("{config}{far} SetEnv DELAY=0.3\n"))
+        .unwrap();
+    let hosts: String = (1..=10).map(|number| format!("web{number} ansible_host=far\n")).collect();
+    sshd.place.write("hosts", &format!("{hosts}slow\n")).unwrap();
+    let exec =
+        "exec -n 3 --shell --no-lock --prepare none --monitor none --inventory hosts --at-once 4";
+    let mut plumb = sshd.plumb(&format!("{exec} --confirm --json"));
+    let ran = ProgramOutput::from(plumb.arg("sleep ${DELAY:-0.05}").output().unwrap()).exits(0);
+    ran.says(&["measuring again on 1 machine: run 3 of 3"]);
+    let shown = sshd.run("fleet show").exits(0);
+    shown.shows(&["slow is slow for its kind: ", "confirmed by fresh runs"]);
+    let document = parsed(&sshd.run("fleet show --json").exits(0));
+    let slow = &document["kinds"][0]["series"][0]["slow"];
+    assert_eq!(slow.as_array().unwrap().len(), 1, "{slow}");
+    assert_eq!((&slow[0]["machine"], &slow[0]["confirmed"]), (&"slow".into(), &true.into()));
+    assert!(slow[0]["ratio"].as_f64() > Some(3.0), "{slow}");
     sshd.is_clean();
 }
 

@@ -87,7 +87,8 @@ pub use over_runs::history::{
     history,
 };
 pub use over_runs::kinds::{
-    KindFinding, MachineOfFleet, RatioOfMachine, SeriesOfKind, UsualOfKind, by_kind,
+    KindFinding, MachineOfFleet, RatioOfMachine, SeriesOfKind, SlowResults, UsualOfKind, by_kind,
+    slow_results,
 };
 pub use over_runs::regression_cause::CauseFinding;
 pub use over_runs::sessions::{

@@ -1,8 +1,10 @@
 //! The machines of a fleet by kind.
 
-use plumb_analysis::{KindFinding, MachineOfFleet, by_kind};
+use std::collections::BTreeSet;
+
+use plumb_analysis::{CONFIRMS_LABEL, KindFinding, MachineOfFleet, by_kind};
 use plumb_model::{FleetRecord, Id};
-use plumb_store::{Store, StoreError};
+use plumb_store::{RunSummary, Store, StoreError};
 
 use crate::series::{Selection, read};
 
@@ -16,6 +18,10 @@ pub fn kinds_of_fleet(store: &Store, fleet: &FleetRecord) -> Result<Vec<KindFind
         .iter()
         .map(|machine| MachineOfFleet { name: machine.name.clone(), run: machine.run })
         .collect();
-    let runs: Vec<Id> = machines.iter().map(|machine| machine.run).collect();
+    let mut runs: Vec<Id> = machines.iter().map(|machine| machine.run).collect();
+    let confirmed: BTreeSet<String> = runs.iter().map(ToString::to_string).collect();
+    let confirms =
+        |run: &RunSummary| run.labels.get(CONFIRMS_LABEL).is_some_and(|of| confirmed.contains(of));
+    runs.extend(store.summaries()?.iter().filter(|run| confirms(run)).map(|run| run.run));
     Ok(by_kind(&machines, &read(store, Selection::Runs(&runs))?))
 }

@@ -18,7 +18,7 @@ use super::{
 };
 use crate::error::{CommandError, Exit, Result};
 use crate::fleet::arguments::{has_fleet_label, refuse_options};
-use crate::fleet::measure_on::{FleetRequest, FleetWork, carry_out};
+use crate::fleet::measure_on::{FleetRequest, FleetWork, MachineWork, carry_out};
 use crate::fleet::outcome::{MachineRun, exit as exit_of_runs};
 use crate::locate;
 use crate::measuring::job::FailPolicy;
@@ -170,15 +170,16 @@ struct MachineRunner<'r> {
 
 impl MachineRunner<'_> {
     /// A plan as the agent of a machine gets it.
-    fn work(&self, of: &MachinePlan) -> Result<PlannedWork> {
+    fn work(&self, of: &MachinePlan) -> Result<MachineWork> {
         let stored = self.baselines[of.machine].as_ref().map_err(Clone::clone)?;
         let kind = kinds(&stored.members).next().cloned();
-        Ok(PlannedWork {
+        let planned = PlannedWork {
             plan: fresh(&of.plan, self.args)?,
             fingerprint: kind.filter(|_| !self.args.force),
             dir: self.args.target.folder().map(PathBuf::from),
             waits_for_lock: !self.args.no_lock,
-        })
+        };
+        Ok(MachineWork { planned, confirms: None })
     }
 
     /// What is stored of a machine's run, if it is whole.
@@ -202,6 +203,7 @@ impl StepRunner for MachineRunner<'_> {
             at_once: self.args.machines.at_once(),
             work: FleetWork::Plans(work),
             keeps_secrets: false,
+            confirms: false,
             fail_on: FailPolicy::default(),
         };
         let runs = carry_out(&request, self.store, None, self.ui)?;

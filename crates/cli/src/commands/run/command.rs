@@ -13,7 +13,7 @@ use crate::commands::run::{schedule, tool_arguments};
 use crate::commands::subcommand::{Context, Subcommand};
 use crate::error::{CommandError, Exit, Result};
 use crate::fleet::agent_command::AgentCommand;
-use crate::fleet::arguments::{MachineArgs, has_fleet_label, refuse_options};
+use crate::fleet::arguments::{ConfirmArgs, MachineArgs, has_fleet_label, refuse_options};
 use crate::fleet::measure_on::{FleetRequest, FleetWork, measure_on};
 use crate::locate;
 use crate::measuring::execute::interrupted;
@@ -118,6 +118,8 @@ pub struct RunArgs {
     #[command(flatten)]
     machines: MachineArgs,
     #[command(flatten)]
+    confirm: ConfirmArgs,
+    #[command(flatten)]
     goal: GoalArgs,
 }
 
@@ -136,10 +138,12 @@ fn run(args: &RunArgs, store: Option<&Path>, ui: &Ui) -> Result<Exit> {
             at_once: args.machines.at_once(),
             work: FleetWork::Command { suites: points::suites_in_files(&args.names)? },
             keeps_secrets: args.goal.execution.keep_secrets,
+            confirms: args.confirm.confirms(),
             fail_on: FailPolicy::default(),
         };
         return measure_on(&request, store, ui);
     }
+    args.confirm.refuse_alone()?;
     let mut setup = Setup::start()?;
     if let Some(name) = &args.resume {
         return resume(setup, args, name, store, ui);

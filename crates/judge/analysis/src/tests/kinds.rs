@@ -3,7 +3,7 @@
 use plumb_model::{Id, RunRecord, SeriesInRun};
 
 use crate::testing::{Builder, COPY, Spec};
-use crate::{KindFinding, MachineOfFleet, by_kind, series_in_run};
+use crate::{CONFIRMS_LABEL, KindFinding, MachineOfFleet, by_kind, series_in_run, slow_results};
 
 /// A run of two workloads on a machine, at so many times the usual bandwidth of the first.
 fn run(level: f64, machine: usize) -> RunRecord {
@@ -15,12 +15,17 @@ fn run(level: f64, machine: usize) -> RunRecord {
 }
 
 fn found(records: &[RunRecord]) -> Vec<KindFinding> {
+    found_with(records, &[])
+}
+
+/// The same with fresh runs that confirm them.
+fn found_with(records: &[RunRecord], fresh: &[RunRecord]) -> Vec<KindFinding> {
     let machines: Vec<MachineOfFleet> = records
         .iter()
         .enumerate()
         .map(|(index, record)| MachineOfFleet { name: format!("web{index}"), run: record.run })
         .collect();
-    let series: Vec<SeriesInRun> = records.iter().flat_map(series_in_run).collect();
+    let series: Vec<SeriesInRun> = records.iter().chain(fresh).flat_map(series_in_run).collect();
     by_kind(&machines, &series)
 }
 
@@ -47,6 +52,28 @@ fn a_machine_that_is_slow_for_its_kind_is_named() {
     assert!((copy.cost_ratio(copy.values[7].unwrap()) - 1.26).abs() < 0.03);
     let others = copy.usual.as_ref().unwrap().ratios.iter().enumerate();
     assert!(others.filter(|(index, _)| *index != 7).all(|(_, one)| !one.as_ref().unwrap().is_slow));
+}
+
+#[test]
+fn three_fresh_runs_confirm_that_a_machine_is_slow_or_do_not() {
+    let mut records = usual_machines(20);
+    records[7] = run(0.8, 7);
+    let fresh = |levels: &[f64]| {
+        let mut fresh = Vec::new();
+        for (level, number) in levels.iter().zip(100..) {
+            let mut record = run(*level, number);
+            record.plan.labels.insert(CONFIRMS_LABEL.to_owned(), records[7].run.to_string());
+            fresh.push(record);
+        }
+        let kinds = found_with(&records, &fresh);
+        assert_eq!(kinds[0].machines.len(), 20, "fresh runs are of no other machine");
+        assert_eq!(slow_results(&kinds[0]).len(), 1);
+        kinds[0].series[0].slow_ratio(7).unwrap().is_confirmed
+    };
+    assert_eq!(fresh(&[]), None);
+    assert_eq!(fresh(&[0.8, 0.8]), None);
+    assert_eq!(fresh(&[0.8, 0.79, 0.81]), Some(true));
+    assert_eq!(fresh(&[1.0, 1.01, 0.8]), Some(false));
 }
 
 #[test]

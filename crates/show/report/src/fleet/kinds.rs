@@ -60,6 +60,8 @@ pub struct SlowMachinePart {
     pub low: Option<f64>,
     /// Upper end of the 95 % interval of the ratio; null without one.
     pub high: Option<f64>,
+    /// Whether three fresh runs of the machine confirm it; null without them (`--confirm`).
+    pub confirmed: Option<bool>,
 }
 
 /// A kind as a part of a document.
@@ -81,6 +83,7 @@ fn series_part(kind: &KindFinding, series: &SeriesOfKind) -> SeriesOfKindPart {
                 ratio: found.ratio.value,
                 low: found.ratio.low(),
                 high: found.ratio.high(),
+                confirmed: found.is_confirmed,
             })
             .collect()
     });
@@ -101,13 +104,7 @@ fn slow_in<'k>(
     series: &'k SeriesOfKind,
 ) -> impl Iterator<Item = (&'k str, &'k RatioOfMachine)> {
     let machines = kind.machines.iter().enumerate();
-    machines
-        .filter_map(|(index, machine)| Some((machine.name.as_str(), slow_ratio(series, index)?)))
-}
-
-/// The ratio of a machine that is slow for its kind in a series.
-fn slow_ratio(series: &SeriesOfKind, machine: usize) -> Option<&RatioOfMachine> {
-    series.usual.as_ref()?.ratios[machine].as_ref().filter(|ratio| ratio.is_slow)
+    machines.filter_map(|(index, machine)| Some((machine.name.as_str(), series.slow_ratio(index)?)))
 }
 
 /// The kind of machine and how many there are: `Intel Xeon 6338 (12 machines)`.
@@ -128,7 +125,7 @@ pub fn slow_machines(kinds: &[KindFinding]) -> Vec<String> {
             let mut found: Vec<String> = kind
                 .series
                 .iter()
-                .filter_map(|series| Some(result_text(series, slow_ratio(series, index)?)))
+                .filter_map(|series| Some(result_text(series, series.slow_ratio(index)?)))
                 .collect();
             if found.is_empty() {
                 continue;
@@ -173,7 +170,12 @@ pub fn slow_machines(kinds: &[KindFinding]) -> Vec<String> {
 fn result_text(series: &SeriesOfKind, ratio: &RatioOfMachine) -> String {
     let shown = figure(&ratio.ratio, "");
     let times = format!("{}× the usual cost {}", shown.estimate, shown.brackets());
-    format!("{} {}", clean(&series.point.name), times.trim_end())
+    let fresh = match ratio.is_confirmed {
+        Some(true) => ", confirmed by fresh runs",
+        Some(false) => ", not confirmed by fresh runs",
+        None => "",
+    };
+    format!("{} {}{fresh}", clean(&series.point.name), times.trim_end())
 }
 
 /// A row per result: its median over the machines, their spread, and the machines at both ends.
