@@ -8,7 +8,7 @@
 //! Extrapolation to one in a million is sensitive to the index, so no single one is used: p-values are averaged over
 //! what the data allow. Each series has its own index, drawn from a distribution that all series share (empirical Bayes,
 //! Efron 2010, *Large-Scale Inference*, chapter 1). One common index would be simpler, but if half of the series are normal
-//! and half have t of 5, it gives a false flag in 28 of 100 fleets of 200 hosts; this gives one in 9. The series
+//! and half have t of 5, it gives a false flag in 28 of 100 fleets of 200 hosts; this gives one in 6 of 100. The series
 //! of a host are correlated, so they count as fewer series, by the variance of the hosts' sums of scores (as in composite
 //! likelihoods: Varin, Reid & Firth 2011). An even distribution is mixed in, so that few hosts say little and their
 //! p-values are large.
