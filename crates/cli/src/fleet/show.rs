@@ -1,5 +1,7 @@
 //! A stored fleet, as people and programs read it.
 
+use std::collections::BTreeMap;
+
 use plumb_analysis::RunFinding;
 use plumb_model::{FleetMachineRecord, FleetRecord, Id};
 use plumb_query::SinceLastRun;
@@ -12,6 +14,9 @@ use crate::ui::Ui;
 
 /// With more machines, their results are summarised by kind of machine.
 const MOST_IN_FULL: usize = 8;
+/// The records of more machines are only read for `--full`: it takes milliseconds for each. Without them, verdicts and the reasons of
+/// points without a result are missing.
+const MOST_READ: usize = 500;
 
 /// Shows what the machines of a fleet measured: with few machines, or if `full`, every result of each of them.
 ///
@@ -19,9 +24,13 @@ const MOST_IN_FULL: usize = 8;
 /// When what is stored cannot be read.
 pub fn show_fleet(store: &Store, fleet: &FleetRecord, full: bool, ui: &Ui) -> Result<()> {
     let runs: Vec<Id> = fleet.machines.iter().map(|machine| machine.run).collect();
-    let begun = store.ends_of(&runs)?;
-    let is_full = full || ui.wants_json() || begun.len() <= MOST_IN_FULL;
-    let findings = if is_full { findings(store, fleet)? } else { Vec::new() };
+    let mut begun: BTreeMap<Id, RunEnd> = BTreeMap::new();
+    for end in store.ends_of(&runs)? {
+        begun.insert(end.run, end);
+    }
+    let is_full = full || begun.len() <= MOST_IN_FULL;
+    let is_read = is_full || ui.wants_json() || begun.len() <= MOST_READ;
+    let findings = if is_read { findings(store, fleet)? } else { Vec::new() };
     let kinds = plumb_query::kinds_of_fleet(store, fleet)?;
     let machines: Vec<FleetMachine<'_>> = fleet
         .machines
@@ -34,7 +43,7 @@ pub fn show_fleet(store: &Store, fleet: &FleetRecord, full: bool, ui: &Ui) -> Re
             finding: findings.get(index).and_then(Option::as_ref),
         })
         .collect();
-    let view = FleetView { fleet, machines: &machines, kinds: &kinds };
+    let view = FleetView { fleet, machines: &machines, kinds: &kinds, is_full };
     if ui.wants_json() {
         ui.out(&fleet_json(&view).map_err(|error| CommandError::bug(error.to_string()))?);
     } else {
@@ -61,8 +70,12 @@ pub fn findings(store: &Store, fleet: &FleetRecord) -> Result<Vec<Option<RunFind
     Ok(findings)
 }
 
-fn stage(fleet: &FleetRecord, machine: &FleetMachineRecord, begun: &[RunEnd]) -> MachineStage {
-    match begun.iter().find(|run| run.run == machine.run) {
+fn stage(
+    fleet: &FleetRecord,
+    machine: &FleetMachineRecord,
+    begun: &BTreeMap<Id, RunEnd>,
+) -> MachineStage {
+    match begun.get(&machine.run) {
         Some(RunEnd { state: None, .. }) => MachineStage::Running,
         Some(_) => MachineStage::Over,
         None if fleet.is_running && machine.end.is_none() => MachineStage::Waiting,
@@ -71,7 +84,12 @@ fn stage(fleet: &FleetRecord, machine: &FleetMachineRecord, begun: &[RunEnd]) ->
 }
 
 /// What stands below the results.
-fn closing(fleet: &FleetRecord, store: &Store, begun: &[RunEnd], is_full: bool) -> NextSteps {
+fn closing(
+    fleet: &FleetRecord,
+    store: &Store,
+    begun: &BTreeMap<Id, RunEnd>,
+    is_full: bool,
+) -> NextSteps {
     let store_option = locate::store_option(store.path());
     let step = |command: &str, purpose: &str| {
         (format!("plumb {command}{store_option}"), purpose.to_owned())
@@ -85,8 +103,7 @@ fn closing(fleet: &FleetRecord, store: &Store, begun: &[RunEnd], is_full: bool) 
         let by = format!("compare --by host fleet={id}");
         next.push(step(&by, "compare the machines with the first"));
     }
-    let first =
-        fleet.machines.iter().find(|machine| begun.iter().any(|run| run.run == machine.run));
+    let first = fleet.machines.iter().find(|machine| begun.contains_key(&machine.run));
     if let Some(first) = first.filter(|_| is_full) {
         let show = format!("show {}", short(first.run));
         next.push(step(&show, "everything that the first machine measured"));

@@ -29,7 +29,7 @@ pub fn fleet_page(fleet: &FleetRecord, kinds: &[KindFinding], links: &LinkedPage
         Html::text(&format!("{} · ", date(fleet.started_unix_ns)))
             .and(command(&plumb_text::command_line::typed(typed))),
     ));
-    let answer: Vec<Html> = slow_machines(kinds).into_iter().map(Html::from).collect();
+    let answer: Vec<Html> = slow_machines(kinds, false).into_iter().map(Html::from).collect();
     if !answer.is_empty() {
         page.add(wrap("section", list(answer)).class("answer"));
     }
@@ -70,6 +70,9 @@ fn results(kind: &KindFinding) -> Html {
 fn outcomes(fleet: &FleetRecord, links: &LinkedPages) -> Html {
     let mut machines: Vec<&FleetMachineRecord> = fleet.machines.iter().collect();
     machines.sort_by_key(|machine| is_complete(machine));
+    // The near end may have been killed.
+    let without_end =
+        if fleet.is_running { "none yet" } else { MachineOutcome::Interrupted.word() };
     let mut table = DataTable::new(["Machine", "Outcome", "Reason"]);
     for machine in machines.iter().take(MOST_ROWS) {
         let shown = clean(&machine.name);
@@ -77,7 +80,7 @@ fn outcomes(fleet: &FleetRecord, links: &LinkedPages) -> Html {
         let end = machine.end.as_ref();
         table.row([
             if links.run(machine.run) { name(link(&page, shown)) } else { name(shown) },
-            cell(end.map_or("none yet", |end| end.outcome.word())),
+            cell(end.map_or(without_end, |end| end.outcome.word())),
             cell(end.and_then(|end| end.why.as_deref()).map(clean).unwrap_or_default())
                 .class("free"),
         ]);
@@ -86,7 +89,9 @@ fn outcomes(fleet: &FleetRecord, links: &LinkedPages) -> Html {
     if hidden == 0 {
         return table.build();
     }
-    table.build().and(paragraph(format!("{hidden} more machines, whose runs are complete.")))
+    let complete = machines[MOST_ROWS..].iter().filter(|machine| is_complete(machine)).count();
+    let text = format!("{hidden} more machines, of which {complete} have a complete run.");
+    table.build().and(paragraph(text))
 }
 
 fn is_complete(machine: &FleetMachineRecord) -> bool {

@@ -7,7 +7,10 @@ use plumb_model::{Better, Ends, Estimate, Id, Machine, PointFacts, SeriesInRun};
 use plumb_stats::Interval;
 use plumb_stats::describe::median;
 use plumb_stats::distribution::two_sided_z;
-use plumb_stats::outlying_hosts::{HostCost, HostDeviation, UsualCost, outlying_hosts};
+use plumb_stats::multiple::benjamini_hochberg;
+use plumb_stats::outlying_hosts::{
+    FALSE_SHARE, HostCost, HostDeviation, Uncalibrated, UsualCost, outlying_hosts,
+};
 use plumb_stats::regression_gate::CONFIRM_RUNS;
 
 use crate::method::CONFIDENCE;
@@ -123,93 +126,148 @@ pub fn slow_results(kind: &KindFinding) -> Vec<SlowResults> {
 #[must_use]
 pub fn by_kind(machines: &[MachineOfFleet], all: &[SeriesInRun]) -> Vec<KindFinding> {
     let mut of_runs: BTreeMap<Id, Vec<&SeriesInRun>> = BTreeMap::new();
-    for series in all.iter().filter(|series| series.primary && !series.is_side_of_knob) {
+    for series in all.iter().filter(|series| is_shown(series)) {
         of_runs.entry(series.run.run).or_default().push(series);
     }
-    let fresh = FreshCosts::of(all);
     let mut kinds: Vec<MeasuredKind<'_>> = Vec::new();
+    let mut places: BTreeMap<&str, usize> = BTreeMap::new();
     for machine in machines {
         let Some(measured) = of_runs.get(&machine.run) else { continue };
         let Some(first) = measured.first() else { continue };
-        let fingerprint = first.run.machine();
-        let known = kinds.iter().position(|kind| kind.fingerprint == fingerprint);
-        let index = known.unwrap_or_else(|| {
-            kinds.push(MeasuredKind { fingerprint, machines: Vec::new() });
-            kinds.len() - 1
-        });
-        kinds[index].machines.push((machine, measured));
+        let place = *places.entry(first.run.machine()).or_insert(kinds.len());
+        if place == kinds.len() {
+            kinds.push(MeasuredKind { machines: Vec::new(), series: Vec::new() });
+        }
+        kinds[place].machines.push((machine, measured));
     }
-    kinds.iter().map(|kind| kind.finding(&fresh)).collect()
+    for kind in &mut kinds {
+        kind.sort_series();
+    }
+    let costs: Vec<KindCosts> = kinds.iter().map(MeasuredKind::costs).collect();
+    let usual = usual_costs(&costs);
+    let mut found: Vec<KindFinding> = Vec::new();
+    for ((kind, costs), usual) in kinds.iter().zip(&costs).zip(&usual) {
+        found.push(kind.finding(costs, usual));
+    }
+    confirm(&mut found, &kinds, costs, &FreshCosts::of(all));
+    found
+}
+
+/// The first metric of a point that somebody asked for. Ceilings and sides of a knob are not how the machine usually runs, and only
+/// what is positive has a ratio.
+fn is_shown(series: &SeriesInRun) -> bool {
+    let value = series.estimate.value;
+    series.primary
+        && !series.is_side_of_knob
+        && !series.point.is_ceiling
+        && series.better != Better::Neither
+        && value.is_finite()
+        && value > 0.0
+        && run_cost(series).is_some_and(f64::is_finite)
+}
+
+/// The cost of each machine of a kind in each series: `costs[series][machine]`.
+type KindCosts = Vec<Vec<Option<HostCost>>>;
+
+/// What is usual in each series of a kind.
+type UsualCosts = Vec<Result<UsualCost, Uncalibrated>>;
+
+/// What is usual for each kind, and which machines are slow: the share of false ones is that over all kinds together.
+fn usual_costs(kinds: &[KindCosts]) -> Vec<UsualCosts> {
+    let mut all: Vec<UsualCosts> = kinds.iter().map(|costs| outlying_hosts(costs)).collect();
+    let mut hosts: Vec<&mut HostDeviation> = all
+        .iter_mut()
+        .flatten()
+        .filter_map(|usual| usual.as_mut().ok())
+        .flat_map(|usual| usual.hosts.iter_mut().flatten())
+        .collect();
+    let p_values: Vec<f64> = hosts.iter().map(|host| host.p_value).collect();
+    let slow = benjamini_hochberg(&p_values, FALSE_SHARE);
+    for (host, is_slow) in hosts.iter_mut().zip(slow) {
+        host.is_slow = is_slow;
+    }
+    drop(hosts);
+    all
 }
 
 /// Machines of one kind with their series.
 struct MeasuredKind<'s> {
-    fingerprint: &'s str,
     machines: Vec<(&'s MachineOfFleet, &'s Vec<&'s SeriesInRun>)>,
+    /// The series of all machines, in the order in which they first occur.
+    series: Vec<MeasuredSeries<'s>>,
 }
 
-impl MeasuredKind<'_> {
-    fn finding(&self, fresh: &FreshCosts) -> KindFinding {
-        // The series of all machines, in the order in which they first occur.
-        let mut series: Vec<SeriesOfMachines<'_>> = Vec::new();
+/// One series on the machines of a kind.
+struct MeasuredSeries<'s> {
+    /// Its name among comparable series.
+    name: String,
+    /// One per machine; None for a machine that lacks it.
+    machines: Vec<Option<&'s SeriesInRun>>,
+}
+
+impl<'s> MeasuredKind<'s> {
+    fn sort_series(&mut self) {
         let mut places: BTreeMap<String, usize> = BTreeMap::new();
         for (index, (_, measured)) in self.machines.iter().enumerate() {
-            for one in measured.iter().filter(|one| is_positive(one)) {
-                let place = *places.entry(one.comparable_name()).or_insert(series.len());
-                if place == series.len() {
-                    series.push(SeriesOfMachines(vec![None; self.machines.len()]));
+            for series in measured.iter() {
+                let name = series.comparable_name();
+                let place = *places.entry(name.clone()).or_insert(self.series.len());
+                if place == self.series.len() {
+                    let machines = vec![None; self.machines.len()];
+                    self.series.push(MeasuredSeries { name, machines });
                 }
-                series[place].0[index] = Some(*one);
+                // Of equal points, such as two sides with the same program, the first counts.
+                self.series[place].machines[index].get_or_insert(series);
             }
         }
-        let costs: Vec<Vec<Option<HostCost>>> =
-            series.iter().map(SeriesOfMachines::costs).collect();
-        let mut usual: Vec<Option<UsualOfKind>> = outlying_hosts(&costs)
-            .iter()
-            .map(|usual| Some(usual_of_kind(usual.as_ref().ok()?)))
-            .collect();
-        let runs: Vec<Id> = self.machines.iter().map(|(machine, _)| machine.run).collect();
-        confirm(&mut usual, &costs, &series, &runs, fresh);
+    }
+
+    fn costs(&self) -> KindCosts {
+        self.series.iter().map(MeasuredSeries::costs).collect()
+    }
+
+    fn finding(&self, costs: &KindCosts, usual: &UsualCosts) -> KindFinding {
         let first = self.machines.first().and_then(|(_, measured)| measured.first());
+        let mut series = Vec::with_capacity(self.series.len());
+        for ((measured, costs), usual) in self.series.iter().zip(costs).zip(usual) {
+            let usual = usual.as_ref().ok().map(|usual| usual_of_kind(usual, costs));
+            series.extend(measured.finding(usual));
+        }
         KindFinding {
-            machine: first.and_then(|one| Some(Arc::clone(&one.run.place.as_ref()?.machine))),
+            machine: first.and_then(|series| Some(Arc::clone(&series.run.place.as_ref()?.machine))),
             machines: self.machines.iter().map(|(machine, _)| (*machine).clone()).collect(),
-            series: series
-                .iter()
-                .zip(usual)
-                .filter_map(|(series, usual)| series.finding(usual))
-                .collect(),
+            series,
         }
     }
 }
 
-/// Only what is positive has a ratio.
-fn is_positive(series: &SeriesInRun) -> bool {
-    let value = series.estimate.value;
-    value.is_finite() && value > 0.0 && run_cost(series).is_some_and(f64::is_finite)
-}
-
-/// One series on each machine of a kind; None for a machine that lacks it.
-struct SeriesOfMachines<'s>(Vec<Option<&'s SeriesInRun>>);
-
-impl SeriesOfMachines<'_> {
+impl MeasuredSeries<'_> {
+    /// The costs of whole runs: a run that broke off, or still goes on, is not judged.
     fn costs(&self) -> Vec<Option<HostCost>> {
-        self.0
-            .iter()
-            .map(|one| {
-                let series = (*one)?;
-                Some(HostCost { log_cost: run_cost(series)?, standard_error: log_error(series) })
-            })
-            .collect()
+        let measured = self.machines.iter().flatten();
+        let errors: Vec<f64> = measured.filter_map(|series| log_error(series)).collect();
+        // A result with too few processes for an interval is as uncertain as the most uncertain of the others.
+        let largest = errors.iter().copied().reduce(f64::max);
+        let mut costs = Vec::with_capacity(self.machines.len());
+        for series in &self.machines {
+            let whole = series.filter(|series| series.run.is_complete());
+            costs.push(whole.and_then(|series| {
+                let standard_error = log_error(series).or(largest);
+                Some(HostCost { log_cost: run_cost(series)?, standard_error })
+            }));
+        }
+        costs
     }
 
     fn finding(&self, usual: Option<UsualOfKind>) -> Option<SeriesOfKind> {
-        let first = self.0.iter().flatten().next()?;
-        let values: Vec<Option<f64>> =
-            self.0.iter().map(|one| one.map(|series| series.estimate.value)).collect();
+        let first = self.machines.iter().flatten().next()?;
+        let mut values = Vec::with_capacity(self.machines.len());
+        for series in &self.machines {
+            values.push(series.map(|series| series.estimate.value));
+        }
         let known: Vec<f64> = values.iter().flatten().copied().collect();
         Some(SeriesOfKind {
-            name: first.comparable_name(),
+            name: self.name.clone(),
             stored: first.name.clone(),
             point: Arc::clone(&first.point),
             metric: first.metric.clone(),
@@ -222,45 +280,63 @@ impl SeriesOfMachines<'_> {
     }
 }
 
-fn usual_of_kind(usual: &UsualCost) -> UsualOfKind {
-    UsualOfKind {
-        spread: usual.spread.exp_m1(),
-        ratios: usual.hosts.iter().map(|host| host.as_ref().map(ratio)).collect(),
+fn usual_of_kind(usual: &UsualCost, costs: &[Option<HostCost>]) -> UsualOfKind {
+    let mut ratios = Vec::with_capacity(costs.len());
+    for (host, cost) in usual.hosts.iter().zip(costs) {
+        let has_error = cost.is_some_and(|cost| cost.standard_error.is_some());
+        ratios.push(host.as_ref().map(|host| ratio(host, has_error)));
+    }
+    UsualOfKind { spread: usual.spread.exp_m1(), ratios }
+}
+
+fn ratio(host: &HostDeviation, has_error: bool) -> RatioOfMachine {
+    let Interval { estimate, low, high } = host.log_ratio;
+    RatioOfMachine {
+        ratio: Estimate {
+            value: estimate.exp(),
+            interval: if has_error {
+                Ok(Ends { low: low.exp(), high: high.exp() })
+            } else {
+                Err("too few processes".to_owned())
+            },
+        },
+        is_slow: host.is_slow,
+        is_confirmed: None,
     }
 }
 
 /// Looks whether fresh runs confirm that machines are slow: their costs take the place of the first ones, and the machine must be
 /// slow for its kind again.
 fn confirm(
-    usual: &mut [Option<UsualOfKind>],
-    costs: &[Vec<Option<HostCost>>],
-    series: &[SeriesOfMachines<'_>],
-    runs: &[Id],
+    found: &mut [KindFinding],
+    kinds: &[MeasuredKind<'_>],
+    costs: Vec<KindCosts>,
     fresh: &FreshCosts,
 ) {
-    let mut again = costs.to_vec();
-    let mut confirmed: Vec<(usize, usize)> = Vec::new();
-    for (place, usual) in usual.iter().enumerate() {
-        let ratios = usual.iter().flat_map(|usual| usual.ratios.iter().enumerate());
-        for (machine, _) in
-            ratios.filter(|(_, ratio)| ratio.as_ref().is_some_and(|one| one.is_slow))
-        {
-            let Some(first) = series[place].0[machine] else { continue };
-            let Some(cost) = fresh.median(runs[machine], &first.comparable_name()) else {
-                continue;
-            };
-            let standard_error = costs[place][machine].and_then(|first| first.standard_error);
-            again[place][machine] = Some(HostCost { log_cost: cost, standard_error });
-            confirmed.push((place, machine));
+    let mut again = costs;
+    let mut measured_again: Vec<(usize, usize, usize)> = Vec::new();
+    for (kind, finding) in found.iter().enumerate() {
+        for (place, series) in finding.series.iter().enumerate() {
+            let slow =
+                (0..finding.machines.len()).filter(|index| series.slow_ratio(*index).is_some());
+            for machine in slow {
+                let run = kinds[kind].machines[machine].0.run;
+                let cost = again[kind][place][machine].as_mut();
+                if let (Some(cost), Some(median)) = (cost, fresh.median(run, &series.name)) {
+                    cost.log_cost = median;
+                    measured_again.push((kind, place, machine));
+                }
+            }
         }
     }
-    if confirmed.is_empty() {
+    if measured_again.is_empty() {
         return;
     }
-    let found = outlying_hosts(&again);
-    for (place, machine) in confirmed {
-        let host = found[place].as_ref().ok().and_then(|usual| usual.hosts[machine].as_ref());
-        let ratio = usual[place].as_mut().and_then(|usual| usual.ratios[machine].as_mut());
+    let usual = usual_costs(&again);
+    for (kind, place, machine) in measured_again {
+        let host = usual[kind][place].as_ref().ok().and_then(|usual| usual.hosts[machine].as_ref());
+        let ratios = found[kind].series[place].usual.as_mut().map(|usual| &mut usual.ratios);
+        let ratio = ratios.and_then(|ratios| ratios[machine].as_mut());
         if let (Some(host), Some(ratio)) = (host, ratio) {
             ratio.is_confirmed = Some(host.is_slow);
         }
@@ -273,7 +349,7 @@ struct FreshCosts(BTreeMap<(Id, String), Vec<f64>>);
 impl FreshCosts {
     fn of(all: &[SeriesInRun]) -> Self {
         let mut costs: BTreeMap<(Id, String), Vec<f64>> = BTreeMap::new();
-        for series in all.iter().filter(|series| series.primary) {
+        for series in all.iter().filter(|series| is_shown(series) && series.run.is_complete()) {
             let confirms = series.run.labels.get(CONFIRMS_LABEL);
             let Some(run) = confirms.and_then(|run| Id::try_parse(run).ok()) else { continue };
             costs.entry((run, series.comparable_name())).or_default().extend(run_cost(series));
@@ -285,16 +361,6 @@ impl FreshCosts {
     fn median(&self, run: Id, series: &str) -> Option<f64> {
         let costs = self.0.get(&(run, series.to_owned()))?;
         if costs.len() < CONFIRM_RUNS { None } else { median(costs) }
-    }
-}
-
-fn ratio(host: &HostDeviation) -> RatioOfMachine {
-    let Interval { estimate, low, high } = host.log_ratio;
-    let ends = Ends { low: low.exp(), high: high.exp() };
-    RatioOfMachine {
-        ratio: Estimate { value: estimate.exp(), interval: Ok(ends) },
-        is_slow: host.is_slow,
-        is_confirmed: None,
     }
 }
 

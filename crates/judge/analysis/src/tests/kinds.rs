@@ -1,6 +1,6 @@
 //! The machines of a fleet by kind.
 
-use plumb_model::{Id, RunRecord, SeriesInRun};
+use plumb_model::{Id, RunRecord, RunStatus, SeriesInRun};
 
 use crate::testing::{Builder, COPY, Spec};
 use crate::{CONFIRMS_LABEL, KindFinding, MachineOfFleet, by_kind, series_in_run, slow_results};
@@ -88,4 +88,48 @@ fn other_kinds_are_apart_and_few_machines_have_nothing_usual() {
     assert_eq!(kinds[1].series[0].values.len(), 3);
     // A machine without results is of no kind.
     assert!(found(&[]).is_empty());
+}
+
+#[test]
+fn ceilings_and_runs_that_broke_off_are_not_judged() {
+    let mut records = usual_machines(20);
+    records[7] = run(0.8, 7);
+    records[7].status = RunStatus::Interrupted;
+    let kinds = found(&records);
+    assert!(slow_results(&kinds[0]).is_empty());
+    let copy = &kinds[0].series[0];
+    assert!(copy.values[7].is_some() && copy.usual.as_ref().unwrap().ratios[7].is_none());
+    for record in &mut records {
+        record.plan.points[1].is_ceiling = true;
+    }
+    assert_eq!(found(&records)[0].series.len(), 1);
+}
+
+#[test]
+fn of_equal_points_the_first_counts() {
+    let mut record = run(1.0, 1);
+    let again = Spec { value: 1e9, ..COPY };
+    let twice = Builder::new(Some("s")).measured(&Spec { value: 1e10, ..COPY }).measured(&again);
+    let twice = twice.build();
+    record.plan = twice.plan;
+    record.invocations = twice.invocations;
+    let value = found(&[record])[0].series[0].values[0].unwrap();
+    assert!(value > 5e9, "{value}");
+}
+
+#[test]
+fn the_share_of_false_ones_is_that_of_all_kinds_together() {
+    let slow = |level: f64, kinds: usize| {
+        let mut records = usual_machines(20 * kinds);
+        records[7] = run(level, 7);
+        for (machine, record) in records.iter_mut().enumerate() {
+            record.targets[0].machine.fingerprint = format!("fp1:{}", machine / 20);
+        }
+        let found = found(&records);
+        assert_eq!(found.len(), kinds);
+        !slow_results(&found[0]).is_empty()
+    };
+    // What is just slow enough among 20 machines is not among 1,200 of other kinds.
+    let level = (1..40).map(|step| 1.0 - 0.005 * f64::from(step)).find(|level| slow(*level, 1));
+    assert!(!slow(level.unwrap(), 60));
 }

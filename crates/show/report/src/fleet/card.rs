@@ -41,7 +41,7 @@ pub struct FleetMachine<'f> {
     pub end: Option<&'f MachineEnd>,
     /// How far its run has come.
     pub stage: MachineStage,
-    /// What it measured; None if its run never began, or if only a summary is shown.
+    /// What it measured; None if its run never began, or was not read because there are too many machines.
     pub finding: Option<&'f RunFinding>,
 }
 
@@ -66,6 +66,8 @@ pub struct FleetView<'f> {
     pub machines: &'f [FleetMachine<'f>],
     /// The machines that measured, by kind.
     pub kinds: &'f [KindFinding],
+    /// Whether every result of every machine is shown, and not a summary of each kind.
+    pub is_full: bool,
 }
 
 /// What several machines measured for one command, as a document.
@@ -216,22 +218,22 @@ pub fn fleet_card(view: &FleetView<'_>, terminal: &Terminal, closing: &NextSteps
     let title =
         format!("{complete} of {} measured", counted(machines.len(), "machine", "machines"));
     let mut out = terminal.lines(0, &TextLine::new(Style::Heading, &title));
-    for line in slow_machines(view.kinds) {
+    for line in slow_machines(view.kinds, view.is_full) {
         out.push_str(&terminal.lines(0, &TextLine::new(Style::Plain, &line)));
     }
     let views: Vec<(&str, View<'_>)> = machines
         .iter()
         .filter_map(|machine| Some((machine.name, View::new(machine.finding?))))
         .collect();
-    if views.is_empty() {
+    if !view.is_full {
         for kind in view.kinds {
             out.push_str(&format!("\n{}", kind_table(kind, terminal)));
         }
-    } else {
+    } else if !views.is_empty() {
         out.push('\n');
         out.push_str(&terminal.table(&results(&views)));
-        out.push_str(&comparisons(&views, terminal));
     }
+    out.push_str(&comparisons(&views, terminal));
     out.push_str(&troubles(machines, terminal));
     out.push('\n');
     out.push_str(&end(closing, terminal));

@@ -115,55 +115,87 @@ pub fn kind_title(kind: &KindFinding) -> String {
     format!("{cpu} ({})", counted(kind.machines.len(), "machine", "machines"))
 }
 
-/// Which machines are slow for their kind, a line for each; that none is, if that can be told. Empty if no kind has enough machines.
+/// Which machines are slow for their kind, a line for each, the slowest first, all of them if `full`; that none is, if that can be
+/// told. Empty if no kind has enough machines.
 #[must_use]
-pub fn slow_machines(kinds: &[KindFinding]) -> Vec<String> {
-    let mut lines = Vec::new();
-    let mut slow_in_all = 0;
-    for kind in kinds {
-        for (index, machine) in kind.machines.iter().enumerate() {
-            let mut found: Vec<String> = kind
-                .series
-                .iter()
-                .filter_map(|series| Some(result_text(series, series.slow_ratio(index)?)))
-                .collect();
-            if found.is_empty() {
-                continue;
-            }
-            slow_in_all += 1;
-            if lines.len() < MOST_SLOW {
-                let hidden = found.len().saturating_sub(MOST_RESULTS);
-                found.truncate(MOST_RESULTS);
-                let more =
-                    if hidden > 0 { format!(" and {hidden} more results") } else { String::new() };
-                let name = clean(&machine.name);
-                lines.push(format!("{name} is slow for its kind: {}{more}", found.join("; ")));
-            }
-        }
+pub fn slow_machines(kinds: &[KindFinding], full: bool) -> Vec<String> {
+    let mut slow: Vec<SlowMachine<'_>> = kinds.iter().flat_map(slow_of_kind).collect();
+    if slow.is_empty() {
+        return none_is_slow(kinds).into_iter().collect();
     }
-    let hidden = slow_in_all - lines.len();
+    slow.sort_by(|one, two| two.largest().total_cmp(&one.largest()));
+    let shown = if full { slow.len() } else { MOST_SLOW };
+    let mut lines: Vec<String> = slow.iter().take(shown).map(SlowMachine::line).collect();
+    let hidden = slow.len().saturating_sub(shown);
     if hidden > 0 {
-        lines.push(format!(
-            "{} more are slow for their kind",
-            counted(hidden, "machine", "machines")
-        ));
-    }
-    let spreads: Vec<f64> = kinds
-        .iter()
-        .flat_map(|kind| &kind.series)
-        .filter_map(|series| Some(series.usual.as_ref()?.spread))
-        .collect();
-    if lines.is_empty() && !spreads.is_empty() {
-        // With a wide spread, only much slower machines can be found.
-        let least = spreads.iter().copied().fold(f64::INFINITY, f64::min);
-        let most = spreads.iter().copied().fold(0.0, f64::max);
-        lines.push(format!(
-            "no machine is slow for its kind; results differ by {} to {} (standard deviation) between machines",
-            percent(least),
-            percent(most)
-        ));
+        let more = counted(hidden, "more machine is", "more machines are");
+        lines.push(format!("{more} slow for their kind"));
     }
     lines
+}
+
+/// A machine with results that are slow for its kind.
+struct SlowMachine<'k> {
+    name: &'k str,
+    /// The results with their ratios, the slowest first.
+    results: Vec<(&'k SeriesOfKind, &'k RatioOfMachine)>,
+}
+
+fn slow_of_kind(kind: &KindFinding) -> Vec<SlowMachine<'_>> {
+    let mut slow = Vec::new();
+    for (index, machine) in kind.machines.iter().enumerate() {
+        let mut results: Vec<(&SeriesOfKind, &RatioOfMachine)> = kind
+            .series
+            .iter()
+            .filter_map(|series| Some((series, series.slow_ratio(index)?)))
+            .collect();
+        results.sort_by(|one, two| two.1.ratio.value.total_cmp(&one.1.ratio.value));
+        if !results.is_empty() {
+            slow.push(SlowMachine { name: &machine.name, results });
+        }
+    }
+    slow
+}
+
+impl SlowMachine<'_> {
+    fn largest(&self) -> f64 {
+        self.results.first().map_or(0.0, |(_, ratio)| ratio.ratio.value)
+    }
+
+    fn line(&self) -> String {
+        let shown = self.results.iter().take(MOST_RESULTS);
+        let mut texts: Vec<String> =
+            shown.map(|(series, ratio)| result_text(series, ratio)).collect();
+        let hidden = self.results.len().saturating_sub(MOST_RESULTS);
+        if hidden > 0 {
+            texts.push(counted(hidden, "more result", "more results"));
+        }
+        format!("{} is slow for its kind: {}", clean(self.name), texts.join("; "))
+    }
+}
+
+/// That no machine is slow for its kind; None if no kind has enough machines. With a wide spread, only much slower machines can be
+/// found, so that stands next to it.
+fn none_is_slow(kinds: &[KindFinding]) -> Option<String> {
+    let is_judged = |kind: &&KindFinding| kind.series.iter().any(|series| series.usual.is_some());
+    let judged: Vec<&KindFinding> = kinds.iter().filter(is_judged).collect();
+    let usual =
+        judged.iter().flat_map(|kind| &kind.series).filter_map(|series| series.usual.as_ref());
+    let spreads: Vec<f64> = usual.map(|usual| usual.spread).collect();
+    let least = spreads.iter().copied().reduce(f64::min)?;
+    let most = spreads.iter().copied().reduce(f64::max)?;
+    let all: usize = kinds.iter().map(|kind| kind.machines.len()).sum();
+    let of_judged: usize = judged.iter().map(|kind| kind.machines.len()).sum();
+    let mut text = format!(
+        "no machine is slow for its kind; results differ by {} to {} (standard deviation) between machines",
+        percent(least),
+        percent(most)
+    );
+    if all > of_judged {
+        let others = counted(all - of_judged, "machine is", "machines are");
+        text += &format!("; {others} of kinds with fewer than eight, which cannot be judged");
+    }
+    Some(text)
 }
 
 /// `memory.copy:method=libc 1.14× the usual cost [1.09, 1.19]`.
