@@ -1,22 +1,34 @@
 //! `plumb fleet`: commands that ran on several machines.
 
 use clap::{Args, Subcommand as ClapSubcommand};
-use plumb_model::FleetRecord;
+use plumb_model::{FleetRecord, SlurmFleet};
 use plumb_report::{fleets_card, fleets_json};
+use plumb_store::{Store, short};
 
+use crate::commands::run::work_for_nodes;
 use crate::commands::subcommand::{Context, Subcommand};
 use crate::error::{CommandError, Exit, Result};
 use crate::fleet::show::show_fleet;
+use crate::fleet::slurm::arguments::{CollectArgs, SlurmFleetArgs, SlurmRunArgs};
+use crate::fleet::slurm::collect::collect;
+use crate::fleet::slurm::status;
+use crate::fleet::slurm::submit::submit_fleet;
+use crate::locate;
 use crate::reading::runs;
 
-/// Show what several machines measured for one command (`--on`)
+/// Show what several machines measured, or measure on the nodes of a Slurm cluster
 #[derive(Debug, Args)]
 #[command(after_long_help = "Examples:
   plumb fleet show                     the last command on several machines
   plumb fleet show 0193f2 --json       plumb.fleet/1 of another one
   plumb fleet list                     all of them, with the number of machines that measured
+  plumb fleet run first-look --slurm '-p main' --every
+                                       measure each node of a Slurm partition
+  plumb fleet status                   how far Slurm is
+  plumb fleet collect                  store what the nodes have measured
 
-`plumb run --on HOST,…` and `plumb exec --on HOST,…` measure on other machines (docs/fleet.md).")]
+`plumb run --on HOST,…` and `plumb exec --on HOST,…` measure by ssh (docs/fleet.md), `plumb fleet run` by Slurm \
+(docs/slurm.md).")]
 pub struct FleetArgs {
     #[command(subcommand)]
     action: FleetAction,
@@ -31,19 +43,93 @@ enum FleetAction {
     },
     /// List all commands that ran on several machines
     List,
+    Run(SlurmRunArgs),
+    /// Show how far Slurm is with a fleet
+    Status(SlurmFleetArgs),
+    /// Store what the nodes have measured, repeat lost jobs, and submit those whose turn comes
+    Collect(CollectArgs),
 }
 
 impl Subcommand for FleetArgs {
     fn run(&self, context: &Context<'_>) -> Result<Exit> {
+        if let FleetAction::Run(args) = &self.action {
+            return run(args, context);
+        }
+        if let FleetAction::Status(_) | FleetAction::Collect(_) = &self.action {
+            return self.of_slurm(context);
+        }
         let store = runs::open(context.store)?;
         let fleets = store.fleets()?;
         match &self.action {
             FleetAction::Show { fleet } => {
                 show_fleet(&store, named(&fleets, fleet.as_deref())?, context.ui)?;
             }
-            FleetAction::List => list(&fleets, context)?,
+            _ => list(&fleets, context)?,
         }
         Ok(Exit::Fine)
+    }
+}
+
+impl FleetArgs {
+    /// Carries out what is only for fleets that Slurm carries out.
+    fn of_slurm(&self, context: &Context<'_>) -> Result<Exit> {
+        let ui = context.ui;
+        // What Slurm answers is kept, so the store is written.
+        let store = Store::open(locate::store(context.store)?)?;
+        let fleets = store.fleets()?;
+        let slurm_fleets = store.slurm_fleets()?;
+        match &self.action {
+            FleetAction::Collect(args) => {
+                let (record, _) = submitted(&fleets, slurm_fleets, args.which.fleet.as_deref())?;
+                collect(&store, record.fleet, args.wait, ui)
+            }
+            FleetAction::Status(args) => {
+                let (record, mut slurm) = submitted(&fleets, slurm_fleets, args.fleet.as_deref())?;
+                status::refresh(&store, &mut slurm)?;
+                status::show(record, &slurm, &store, ui)?;
+                Ok(Exit::Fine)
+            }
+            _ => Err(CommandError::bug("this command is not for Slurm")),
+        }
+    }
+}
+
+/// Submits a fleet to Slurm, and shows it.
+fn run(args: &SlurmRunArgs, context: &Context<'_>) -> Result<Exit> {
+    let work = work_for_nodes(&args.names, &args.words)?;
+    let Some((fleet, exit)) = submit_fleet(args, &work, context.store, context.ui)? else {
+        return Ok(Exit::Fine);
+    };
+    let store = Store::open(locate::store(context.store)?)?;
+    let fleets = store.fleets()?;
+    let id = fleet.to_string();
+    let (record, slurm) = submitted(&fleets, store.slurm_fleets()?, Some(&id))?;
+    status::show(record, &slurm, &store, context.ui)?;
+    Ok(exit)
+}
+
+/// The fleet of this id, or the last one, if Slurm carries it out.
+fn submitted<'f>(
+    fleets: &'f [FleetRecord],
+    mut slurm_fleets: Vec<SlurmFleet>,
+    id: Option<&str>,
+) -> Result<(&'f FleetRecord, SlurmFleet)> {
+    let is_submitted =
+        |record: &&FleetRecord| slurm_fleets.iter().any(|slurm| slurm.fleet == record.fleet);
+    let record = match id.filter(|id| *id != "last") {
+        Some(id) => named(fleets, Some(id))?,
+        None => fleets.iter().rev().find(is_submitted).ok_or_else(|| {
+            CommandError::usage("no fleet was submitted to Slurm yet")
+                .hint("plumb fleet run first-look --slurm '' --every    measures each node")
+        })?,
+    };
+    match slurm_fleets.iter().position(|slurm| slurm.fleet == record.fleet) {
+        Some(index) => Ok((record, slurm_fleets.swap_remove(index))),
+        None => Err(CommandError::usage(format!(
+            "fleet {} was not submitted to Slurm",
+            short(record.fleet)
+        ))
+        .hint("plumb fleet show    shows it")),
     }
 }
 

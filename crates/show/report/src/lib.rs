@@ -11,6 +11,7 @@ pub mod check;
 pub mod comparison;
 mod figure;
 mod fleet;
+mod fleet_status;
 pub mod history;
 mod json_parts;
 pub mod machine;
@@ -33,6 +34,10 @@ pub use figure::figure;
 pub use fleet::{
     FleetDocument, FleetMachine, FleetPart, FleetsDocument, MachinePart, fleet_card, fleet_json,
     fleets_card, fleets_json,
+};
+pub use fleet_status::{
+    FLEET_STATUS_SCHEMA, FleetStatusDocument, FleetStatusMachine, fleet_status_card,
+    fleet_status_json,
 };
 pub use history::{
     HistoryDocument, history_card, history_document, history_json, history_markdown,
