@@ -75,7 +75,7 @@ pub fn fleet_status_card(
     let complete = status.counts.get("complete").copied().unwrap_or(0);
     let machines = counted(status.machines.len(), "machine", "machines");
     let title = format!("{complete} of {machines} measured");
-    let since = format!(", {} after the start", length(status.elapsed_s));
+    let since = format!(", submitted {} ago", length(status.elapsed_s.floor()));
     let title = TextLine::new(Style::Heading, &title).and(Style::Muted, &since);
     let mut out = terminal.lines(0, &title);
     out.push('\n');

@@ -194,12 +194,12 @@ impl NodeLine {
         !self.is_responding || OUT.contains(&self.state.as_str())
     }
 
-    /// Why it takes no jobs: `n3 is drained: bad fan`.
+    /// Why it takes no jobs: `drained: bad fan`.
     pub fn trouble(&self) -> String {
         let state = if self.is_responding {
-            format!("{} is {}", self.name, self.state)
+            self.state.clone()
         } else {
-            format!("{} is {} and does not respond", self.name, self.state)
+            format!("{}, does not respond", self.state)
         };
         match &self.reason {
             Some(reason) => format!("{state}: {reason}"),
@@ -302,8 +302,8 @@ JobId=7 JobName=a b UserId=root(0) JobState=FAILED Reason=JobLaunchFailure Depen
         let nodes = sinfo_nodes(text);
         assert_eq!(nodes.len(), 4);
         assert!(nodes[0].is_of_default && !nodes[0].is_out_of_service());
-        assert_eq!(nodes[1].trouble(), "n2 is down and does not respond: Not responding");
-        assert_eq!(nodes[2].trouble(), "n3 is drained: bad fan | x");
+        assert_eq!(nodes[1].trouble(), "down, does not respond: Not responding");
+        assert_eq!(nodes[2].trouble(), "drained: bad fan | x");
         assert!(nodes[1].is_out_of_service() && nodes[2].is_out_of_service());
         assert!(!nodes[3].is_out_of_service() && !nodes[3].is_of_default);
     }

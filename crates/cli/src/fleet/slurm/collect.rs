@@ -1,6 +1,7 @@
 //! Stores what the nodes have measured, repeats jobs that were lost, and submits those whose turn comes.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
 use std::path::Path;
 use std::thread;
 use std::time::{Duration, Instant};
@@ -11,7 +12,7 @@ use plumb_model::{
     SlurmFleet, SlurmJob,
 };
 use plumb_query::SinceLastRun;
-use plumb_store::{Store, StoreError, short};
+use plumb_store::{RunSummary, Store, StoreError, short};
 
 use crate::error::{CommandError, Exit, Result};
 use crate::fleet::slurm::answers::NodeLine;
@@ -187,7 +188,7 @@ impl FleetState {
                 NextStep::Wait => {}
                 NextStep::Retry => {
                     ui.say(&format!(
-                        "{}: job {} {}; measured again by a new job",
+                        "{}: job {} ended without a result ({}); another job is due",
                         plumb_text::clean(&machine.name),
                         job.id(),
                         job.state().word()
@@ -239,10 +240,9 @@ fn merge(
     finished: &FinishedStore,
     label: &str,
 ) -> Result<std::result::Result<CollectedRun, String>> {
-    let found = Store::open_read_only(&finished.file).and_then(|other| other.summaries());
-    let summaries = match found {
+    let summaries = match summaries_of_copy(&finished.file) {
         Ok(summaries) => summaries,
-        Err(error) => return Ok(Err(error.to_string())),
+        Err(why) => return Ok(Err(why)),
     };
     let of_fleet =
         summaries.iter().find(|run| run.labels.get(FLEET_LABEL).is_some_and(|id| id == label));
@@ -260,6 +260,15 @@ fn merge(
         node: summary.host.known().unwrap_or("unknown").to_owned(),
         run: summary.run,
     }))
+}
+
+/// The runs in a store. SQLite would leave a log next to the store that it reads, so it reads a copy.
+fn summaries_of_copy(file: &Path) -> std::result::Result<Vec<RunSummary>, String> {
+    let folder = tempfile::tempdir().map_err(|error| error.to_string())?;
+    let copy = folder.path().join("plumb.db");
+    fs::copy(file, &copy).map_err(|error| error.to_string())?;
+    let store = Store::open_read_only(&copy);
+    store.and_then(|store| store.summaries()).map_err(|error| error.to_string())
 }
 
 /// Whether an error is the fault of this file, and not of the store that takes it over.

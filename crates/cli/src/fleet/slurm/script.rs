@@ -60,8 +60,13 @@ impl BatchScript<'_> {
 /// From the arguments to the measurement.
 const BEFORE: &str = r#"name=$(($1 + ${SLURM_ARRAY_TASK_ID:-0})).$2
 # The store is on the node while plumb measures: a shared file system would disturb, and SQLite needs its locks.
-scratch=$(mktemp -d "${TMPDIR:-/tmp}/plumb-slurm-XXXXXXXX") || exit 74
+# sbatch hands on the variables of the machine where it was typed, whose folder may be missing here.
+[ -d "${TMPDIR:-}" ] || TMPDIR=/tmp
+export TMPDIR
+scratch=$(mktemp -d "$TMPDIR/plumb-slurm-XXXXXXXX") || exit 74
 trap 'rm -rf "$scratch"' EXIT
+# At the time limit, Slurm ends plumb and this shell, which has to remove the folder before. A part of a run is not moved.
+trap 'exit 143' TERM INT
 # A shared home would show the journals of this node to the others, which would restore settings that are not theirs.
 export XDG_STATE_HOME="$scratch/state"
 "#;

@@ -159,7 +159,12 @@ fn closing(status: &FleetStatusDocument, record: &FleetRecord, store: &Store) ->
     let has_result = status.counts.contains_key("complete");
     let mut steps: Vec<(String, &str)> = Vec::new();
     if !is_over {
-        steps.push((format!("fleet collect {id}"), "store what the nodes have measured"));
+        let purpose = if status.counts.contains_key("waiting") {
+            "store what the nodes have measured, and submit jobs that wait"
+        } else {
+            "store what the nodes have measured"
+        };
+        steps.push((format!("fleet collect {id}"), purpose));
         steps.push((format!("fleet collect --wait {id}"), "the same until all jobs have ended"));
     }
     if has_result || is_over {

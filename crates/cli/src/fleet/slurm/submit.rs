@@ -66,8 +66,16 @@ pub struct DueJob {
 struct Submission {
     /// The options of sbatch on the command line, the script, and its arguments.
     arguments: Vec<String>,
-    /// The machines, each with its index in the array.
-    due: Vec<(DueJob, Option<u64>)>,
+    /// The jobs that it makes.
+    jobs: Vec<PlannedJob>,
+}
+
+/// A job that is to be submitted.
+#[derive(Debug, Clone)]
+struct PlannedJob {
+    due: DueJob,
+    /// Its index, if it is to be a task of an array.
+    task: Option<u64>,
 }
 
 /// What became of submissions.
@@ -173,9 +181,12 @@ fn machines(args: &SlurmRunArgs, selected: &[NodeLine]) -> Vec<FleetMachineRecor
 }
 
 fn all_out_of_service(selected: &[NodeLine]) -> CommandError {
-    let first = selected.first().map(NodeLine::trouble).unwrap_or_default();
-    CommandError::nothing(format!("all selected nodes are out of service: {first}"))
-        .hint("sinfo --list-reasons    shows why")
+    let first = selected.first().map(|node| format!("{}: {}", node.name, node.trouble()));
+    CommandError::nothing(format!(
+        "all selected nodes are out of service; {}",
+        first.unwrap_or_default()
+    ))
+    .hint("sinfo --list-reasons    shows why")
 }
 
 fn refused(why: &str) -> CommandError {
@@ -219,7 +230,8 @@ fn keep_ends(record: &FleetRecord, store: &Store) -> Result<()> {
 fn say(record: &FleetRecord, report: &SubmitReport, ui: &Ui) {
     for machine in &record.machines {
         if let Some(why) = machine.end.as_ref().and_then(|end| end.why.as_deref()) {
-            ui.warn(&format!("left out: {}", plumb_text::clean(why)));
+            let name = plumb_text::clean(&machine.name);
+            ui.warn(&format!("{name} is left out: {}", plumb_text::clean(why)));
         }
     }
     if let Some(why) = &report.refused {
@@ -296,36 +308,45 @@ fn submissions(
             let own =
                 [format!("--nodelist={node}"), format!("--output={}", folder.log_pattern(false))];
             let arguments = arguments(&folder, &own, job.position, job.attempt);
-            submissions.push(Submission { arguments, due: vec![(job, None)] });
+            let jobs = vec![PlannedJob { due: job, task: None }];
+            submissions.push(Submission { arguments, jobs });
         }
         return Ok(submissions);
     }
     let config = client::ask("scontrol", &["show", "config"])?;
     let most = max_array_size(&config).unwrap_or(1).max(1);
-    for (base, attempt, due) in arrays(due, most) {
-        let indices: Vec<u64> = due.iter().filter_map(|(_, index)| *index).collect();
+    for ArrayPart { base, attempt, jobs } in arrays(due, most) {
+        let indices: Vec<u64> = jobs.iter().filter_map(|job| job.task).collect();
         let mut own = vec![format!("--array={}", ranges(&indices))];
         if let Some(excluded) = excluded(slurm, options, attempt) {
             own.push(format!("--exclude={excluded}"));
         }
-        submissions.push(Submission { arguments: arguments(&folder, &own, base, attempt), due });
+        submissions.push(Submission { arguments: arguments(&folder, &own, base, attempt), jobs });
     }
     Ok(submissions)
 }
 
-/// A part of the machines as an array: the position of index 0, the try, and the machines with their indices.
-type ArrayPart = (usize, u32, Vec<(DueJob, Option<u64>)>);
+/// A part of the machines as an array.
+struct ArrayPart {
+    /// The position of index 0 in the fleet.
+    base: usize,
+    /// The number of the try.
+    attempt: u32,
+    /// The jobs, each with its index.
+    jobs: Vec<PlannedJob>,
+}
 
 /// The arrays that hold these jobs, each with indices below `most` and one number of the try.
 fn arrays(due: Vec<DueJob>, most: u64) -> Vec<ArrayPart> {
     let most = usize::try_from(most).unwrap_or(usize::MAX);
-    let mut parts: BTreeMap<(u32, usize), Vec<(DueJob, Option<u64>)>> = BTreeMap::new();
+    let mut parts: BTreeMap<(u32, usize), Vec<PlannedJob>> = BTreeMap::new();
     for job in due {
         let base = job.position / most * most;
-        let index = (job.position - base) as u64;
-        parts.entry((job.attempt, base)).or_default().push((job, Some(index)));
+        let task = Some((job.position - base) as u64);
+        parts.entry((job.attempt, base)).or_default().push(PlannedJob { due: job, task });
     }
-    parts.into_iter().map(|((attempt, base), due)| (base, attempt, due)).collect()
+    let parts = parts.into_iter();
+    parts.map(|((attempt, base), jobs)| ArrayPart { base, attempt, jobs }).collect()
 }
 
 /// Indices as sbatch takes them: `0-2,7`.
@@ -389,12 +410,12 @@ fn submit(
         return Ok(Err(why));
     };
     let submitted_unix_ns = plumb_machine::now().unix_ns;
-    for (due, task) in submission.due {
+    for planned in submission.jobs {
         report.jobs.push(SlurmJob {
-            position: due.position,
-            attempt: due.attempt,
+            position: planned.due.position,
+            attempt: planned.due.attempt,
             job,
-            task,
+            task: planned.task,
             submitted_unix_ns,
             last_fact: None,
         });
@@ -474,14 +495,15 @@ mod tests {
         let all = due(&fleet(5000), &machines(2500), Vec::new());
         let parts = arrays(all, 1001);
         let shapes: Vec<(usize, usize)> =
-            parts.iter().map(|(base, _, due)| (*base, due.len())).collect();
+            parts.iter().map(|part| (part.base, part.jobs.len())).collect();
         assert_eq!(shapes, [(0, 1001), (1001, 1001), (2002, 498)]);
-        let last = &parts[1].2[1000];
-        assert_eq!((last.0.position, last.1), (2001, Some(1000)));
+        let last = &parts[1].jobs[1000];
+        assert_eq!((last.due.position, last.task), (2001, Some(1000)));
         let tries = [(3, 2), (4, 2), (1002, 2), (9, 3)];
         let due = tries.map(|(position, attempt)| DueJob { position, attempt, node: None });
         let parts = arrays(due.to_vec(), 1001);
-        let shapes: Vec<(usize, u32)> = parts.iter().map(|part| (part.0, part.1)).collect();
+        let shapes: Vec<(usize, u32)> =
+            parts.iter().map(|part| (part.base, part.attempt)).collect();
         assert_eq!(shapes, [(0, 2), (1001, 2), (0, 3)]);
         assert_eq!(ranges(&[7, 0, 1, 2, 4]), "0-2,4,7");
     }

@@ -155,8 +155,11 @@ fn jobs(db: &Connection) -> Result<BTreeMap<Id, Vec<SlurmJob>>, DbError> {
     Ok(jobs)
 }
 
-/// The last fact of each job, with the time of it: by fleet, machine and attempt.
-fn facts(db: &Connection) -> Result<BTreeMap<(Id, usize, u32), (JobFact, i64)>, DbError> {
+/// A job in every store: its fleet, its machine's position there, and the number of the try.
+type JobKey = (Id, usize, u32);
+
+/// The last fact of each job, with the time of it.
+fn facts(db: &Connection) -> Result<BTreeMap<JobKey, (JobFact, i64)>, DbError> {
     let sql = "SELECT fleet_uuid, position, attempt, at_unix_ns, state, reason, node, exit_code, exit_signal \
                FROM slurm_fact ORDER BY at_unix_ns";
     let facts = all(db, sql, &[], |row| {
