@@ -180,18 +180,10 @@ pub struct NodeLine {
 impl NodeLine {
     /// Whether it cannot take jobs before somebody returns it to service.
     pub fn is_out_of_service(&self) -> bool {
-        const OUT: [&str; 9] = [
-            "down",
-            "drained",
-            "draining",
-            "fail",
-            "failing",
-            "error",
-            "unknown",
-            "inval",
-            "no_respond",
-        ];
-        !self.is_responding || OUT.contains(&self.state.as_str())
+        // A node that does not respond is not among them: it may respond soon, or Slurm sets it down.
+        const OUT: [&str; 8] =
+            ["down", "drained", "draining", "fail", "failing", "error", "unknown", "inval"];
+        OUT.contains(&self.state.as_str())
     }
 
     /// Why it takes no jobs: `drained: bad fan`.
