@@ -73,7 +73,7 @@ pub struct JobExit {
 /// What Slurm answers about a job.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct JobFact {
-    /// Its state.
+    /// How far Slurm is with it.
     pub state: JobState,
     /// Why it is in this state, in Slurm's words.
     pub reason: Option<String>,
@@ -124,7 +124,7 @@ pub struct CollectedRun {
     pub position: usize,
     /// The try that it is of.
     pub attempt: u32,
-    /// The node.
+    /// The node that measured it, by its name in Slurm.
     pub node: String,
     /// The run, which is in the store.
     pub run: Id,

@@ -116,8 +116,8 @@ fn jobs_that_fail_or_are_cancelled_are_named(cluster: &SlurmCluster) {
     // Only a node knows what it has too little memory for.
     cluster.run("fleet run cpu.sieve --slurm= -- -p threads=100000").exits(0);
     collected(cluster, 1).exits(3);
-    let words = ["n1: unsupported: the sieves need", "0 of 1 machine measured"];
-    cluster.run("fleet status").exits(0).shows(&words);
+    cluster.run("fleet status").exits(0).shows(&["n1: unsupported: nothing could be measured"]);
+    cluster.run("fleet show").exits(0).shows(&["0 of 1 machine measured", "the sieves need"]);
 }
 
 fn what_slurm_refuses_is_reported_in_its_words(cluster: &SlurmCluster) {

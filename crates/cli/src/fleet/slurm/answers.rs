@@ -5,9 +5,14 @@ use std::collections::BTreeMap;
 use plumb_model::{JobExit, JobFact, JobState, SlurmJob};
 
 /// The fields that `sacct` is asked for.
-pub const SACCT_FORMAT: &str = "JobID,State,ExitCode,NodeList";
+pub const SACCT_FORMAT: &str = "JobID,State,ExitCode,NodeList,Submit";
 /// The fields that `sinfo` is asked for: the reason comes last because it may contain anything.
 pub const SINFO_FORMAT: &str = "%N|%T|%P|%E";
+
+/// The clocks of this machine and of the controller may differ by so much.
+const CLOCKS_DIFFER_S: i64 = 600;
+/// Nanoseconds per second.
+const NS_PER_S: i64 = 1_000_000_000;
 
 /// What one line says about a job, or about tasks of a job array.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -15,6 +20,8 @@ pub struct JobLine {
     job: u64,
     /// The tasks that it is about; None for a job that is not an array.
     tasks: Option<Vec<TaskRange>>,
+    /// When it was submitted, in seconds since 1970, if the line says so.
+    submitted_unix_s: Option<i64>,
     fact: JobFact,
 }
 
@@ -27,9 +34,14 @@ struct TaskRange {
 }
 
 impl JobLine {
-    /// Whether it is about this task, or about the job if it has none.
-    fn covers(&self, task: Option<u64>) -> bool {
-        match (&self.tasks, task) {
+    /// Whether it is about this job, which has the same id.
+    fn covers(&self, job: &SlurmJob) -> bool {
+        // Slurm counts from 1 again if it loses its state, and accounting remembers the job that had the id before.
+        let submitted_s = job.submitted_unix_ns / NS_PER_S;
+        if self.submitted_unix_s.is_some_and(|line_s| line_s + CLOCKS_DIFFER_S < submitted_s) {
+            return false;
+        }
+        match (&self.tasks, job.task) {
             (None, None) => true,
             (Some(ranges), Some(task)) => ranges.iter().any(|range| range.covers(task)),
             _ => false,
@@ -99,7 +111,7 @@ pub fn sacct_jobs(text: &str) -> Vec<JobLine> {
 
 fn sacct_job(line: &str) -> Option<JobLine> {
     let fields: Vec<&str> = line.split('|').collect();
-    let [id, state, exit, node] = fields[..] else { return None };
+    let [id, state, exit, node, submitted] = fields[..] else { return None };
     let (job, tasks) = match id.split_once('_') {
         None => (id, None),
         Some((job, tasks)) => {
@@ -113,7 +125,8 @@ fn sacct_job(line: &str) -> Option<JobLine> {
         node: stated(node),
         exit: job_exit(exit),
     };
-    Some(JobLine { job: job.parse().ok()?, tasks, fact })
+    let submitted_unix_s = submitted.parse().ok();
+    Some(JobLine { job: job.parse().ok()?, tasks, submitted_unix_s, fact })
 }
 
 /// Reads what `scontrol --oneliner show job` prints. Lines that cannot be read are left out.
@@ -142,7 +155,8 @@ fn scontrol_job(line: &str) -> Option<JobLine> {
         node: fields.get("NodeList").and_then(|node| stated(node)),
         exit: fields.get("ExitCode").and_then(|exit| job_exit(exit)),
     };
-    Some(JobLine { job, tasks, fact })
+    // The controller has no two jobs of one id.
+    Some(JobLine { job, tasks, submitted_unix_s: None, fact })
 }
 
 /// What these lines say about each of these jobs; None about a job that no line is about.
@@ -154,7 +168,7 @@ pub fn facts_of(jobs: &[&SlurmJob], lines: &[JobLine]) -> Vec<Option<JobFact>> {
     let mut facts = Vec::new();
     for job in jobs {
         let about = by_job.get(&job.job).and_then(|lines| {
-            let mut covering = lines.iter().filter(|line| line.covers(job.task));
+            let mut covering = lines.iter().filter(|line| line.covers(job));
             covering.next()
         });
         facts.push(about.map(|line| line.fact.clone()));
@@ -236,13 +250,13 @@ mod tests {
     };
     use plumb_model::{JobExit, JobFact, JobState, SlurmJob};
 
-    /// Printed by Slurm 22.05 with slurmdbd, for `--format=JobID,State,ExitCode,NodeList`.
-    const SACCT: &str = "3|FAILED|3:0|m1
-1_0|FAILED|3:0|m1
-1_2|FAILED|3:0|m1
-2_[0-5%2]|PENDING|0:0|None assigned
-6|TIMEOUT|0:0|m1
-7_4|CANCELLED by 0|0:0|m1
+    /// Printed by Slurm 22.05 with slurmdbd.
+    const SACCT: &str = "3|FAILED|3:0|m1|1796071515
+1_0|FAILED|3:0|m1|1796071510
+1_2|FAILED|3:0|m1|1796071510
+2_[0-5%2]|PENDING|0:0|None assigned|1796071510
+6|TIMEOUT|0:0|m1|1796071524
+7_4|CANCELLED by 0|0:0|m1|1796071530
 ";
 
     /// Printed by Slurm 22.05 without accounting, shortened behind the fields that are read.
@@ -271,6 +285,8 @@ JobId=7 JobName=a b UserId=root(0) JobState=FAILED Reason=JobLaunchFailure Depen
         assert_eq!(of(6, None).map(|found| found.0), Some(JobState::Timeout));
         assert_eq!(of(7, Some(4)).map(|found| found.0), Some(JobState::Cancelled));
         assert_eq!(of(9, None), None);
+        let later = SlurmJob { submitted_unix_ns: 1_796_080_000 * 1_000_000_000, ..job(3, None) };
+        assert_eq!(facts_of(&[&later], &lines), [None]);
     }
 
     #[test]
@@ -306,7 +322,7 @@ JobId=7 JobName=a b UserId=root(0) JobState=FAILED Reason=JobLaunchFailure Depen
         assert_eq!(submitted_job("sbatch: error"), None);
         assert_eq!(max_array_size("MaxArraySize            = 1001\n"), Some(1001));
         for line in
-            ["", "|||", "x|PENDING|0:0|n1", "1_[0-x]|PENDING|0:0|", "1_[0-4:0]|PENDING|0:0|"]
+            ["", "|||", "x|PENDING|0:0|n1|1", "1_[0-x]|PENDING|0:0||1", "1_[0-4:0]|PENDING|0:0||1"]
         {
             assert_eq!(sacct_jobs(line), Vec::new(), "{line}");
         }

@@ -3,6 +3,8 @@
 use std::path::Path;
 use std::process::{Command, Stdio};
 
+use plumb_workload_kit::ended;
+
 use crate::error::{CommandError, Result};
 use crate::locate;
 
@@ -47,11 +49,12 @@ pub fn run(program: &str, arguments: &[String]) -> Result<SlurmAnswer> {
     command.env("LC_ALL", "C");
     // Without this, Slurm shortens long lists of array tasks.
     command.env("SLURM_BITSTR_LEN", "0");
+    // Seconds since 1970: the time zones of this machine and of the cluster do not matter.
+    command.env("SLURM_TIME_FORMAT", "%s");
     for variable in WITHOUT {
         command.env_remove(variable);
     }
-    let output = command
-        .output()
+    let output = ended::output(&mut command)
         .map_err(|error| CommandError::nothing(format!("{program} cannot be started: {error}")))?;
     let stderr = String::from_utf8_lossy(&output.stderr);
     let prefix = format!("{program}: ");

@@ -6,7 +6,6 @@ use std::path::Path;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use plumb_analysis::RunFinding;
 use plumb_model::{
     CollectedRun, FLEET_LABEL, FleetRecord, Id, JobState, MachineEnd, MachineOutcome, RunStatus,
     SlurmFleet, SlurmJob,
@@ -300,17 +299,12 @@ fn end_of(store: &Store, run: Id) -> Result<MachineEnd> {
     } else {
         MachineOutcome::Failed
     };
-    Ok(MachineEnd { outcome, why: why(&finding, outcome), hints: Vec::new() })
-}
-
-/// Why a run that came is not complete.
-fn why(finding: &RunFinding, outcome: MachineOutcome) -> Option<String> {
-    match outcome {
-        MachineOutcome::Interrupted => Some("the run ended early".to_owned()),
-        MachineOutcome::Failed => finding.failed.first().map(|failed| failed.why.clone()),
-        MachineOutcome::Unsupported => {
-            finding.unsupported.first().map(|missing| missing.why.clone())
-        }
-        _ => None,
-    }
+    // `fleet show` has the reasons of each point.
+    let why = match outcome {
+        MachineOutcome::Complete => None,
+        MachineOutcome::Interrupted => Some("the run ended early"),
+        MachineOutcome::Failed => Some("every invocation failed"),
+        _ => Some("nothing could be measured"),
+    };
+    Ok(MachineEnd { outcome, why: why.map(str::to_owned), hints: Vec::new() })
 }

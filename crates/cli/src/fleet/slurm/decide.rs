@@ -15,7 +15,7 @@ const NOT_STARTED: [i32; 2] = [126, 127];
 
 /// A job whose store has not come, and what else is known.
 pub struct Situation<'s> {
-    /// The job.
+    /// The last job of the machine.
     pub job: &'s SlurmJob,
     /// The time, in nanoseconds since 1970.
     pub now_unix_ns: i64,
@@ -30,7 +30,7 @@ pub struct Situation<'s> {
 /// What is done about it.
 #[derive(Debug, PartialEq, Eq)]
 pub enum NextStep {
-    /// Nothing yet.
+    /// Nothing is done before the next question.
     Wait,
     /// Another job measures the machine.
     Retry,
@@ -67,9 +67,11 @@ impl Situation<'_> {
                 "the node cannot write the folder of the fleet",
                 Some("the folder must be on a file system that all nodes share: --folder DIR"),
             ),
-            JobState::Failed if exit.code == usage => self.end(MachineOutcome::Refused, "", None),
+            JobState::Failed if exit.code == usage => {
+                self.end(MachineOutcome::Refused, "plumb refused the command", None)
+            }
             JobState::Failed if exit.code == nothing || NOT_STARTED.contains(&exit.code) => {
-                self.end(MachineOutcome::Unsupported, "", None)
+                self.end(MachineOutcome::Unsupported, "plumb could not measure", None)
             }
             _ if self.now_unix_ns - since_unix_ns < ARRIVAL_NS => NextStep::Wait,
             _ => self.lost("its store did not come"),
@@ -95,9 +97,7 @@ impl Situation<'_> {
             text += &format!(" on {node}");
         }
         for part in [Some(why), self.last_words.as_deref()].into_iter().flatten() {
-            if !part.is_empty() {
-                text += &format!(": {part}");
-            }
+            text += &format!(": {part}");
         }
         NextStep::End(MachineEnd {
             outcome,
