@@ -36,6 +36,11 @@ pub struct FleetArgs {
 
 #[derive(Debug, ClapSubcommand)]
 enum FleetAction {
+    Run(SlurmRunArgs),
+    /// Show how far Slurm is with a fleet
+    Status(SlurmFleetArgs),
+    /// Store what the nodes have measured, repeat lost jobs, and submit those whose turn comes
+    Collect(CollectArgs),
     /// Show the results and outcomes of all machines
     Show {
         /// The id of the fleet, or its beginning [default: the last one]
@@ -43,53 +48,27 @@ enum FleetAction {
     },
     /// List all commands that ran on several machines
     List,
-    Run(SlurmRunArgs),
-    /// Show how far Slurm is with a fleet
-    Status(SlurmFleetArgs),
-    /// Store what the nodes have measured, repeat lost jobs, and submit those whose turn comes
-    Collect(CollectArgs),
 }
 
 impl Subcommand for FleetArgs {
     fn run(&self, context: &Context<'_>) -> Result<Exit> {
-        if let FleetAction::Run(args) = &self.action {
-            return run(args, context);
-        }
-        if let FleetAction::Status(_) | FleetAction::Collect(_) = &self.action {
-            return self.of_slurm(context);
-        }
-        let store = runs::open(context.store)?;
-        let fleets = store.fleets()?;
         match &self.action {
-            FleetAction::Show { fleet } => {
-                show_fleet(&store, named(&fleets, fleet.as_deref())?, context.ui)?;
-            }
-            _ => list(&fleets, context)?,
-        }
-        Ok(Exit::Fine)
-    }
-}
-
-impl FleetArgs {
-    /// Carries out what is only for fleets that Slurm carries out.
-    fn of_slurm(&self, context: &Context<'_>) -> Result<Exit> {
-        let ui = context.ui;
-        // What Slurm answers is kept, so the store is written.
-        let store = Store::open(locate::store(context.store)?)?;
-        let fleets = store.fleets()?;
-        let slurm_fleets = store.slurm_fleets()?;
-        match &self.action {
+            FleetAction::Run(args) => run(args, context),
+            FleetAction::Status(args) => show_status(args, context),
             FleetAction::Collect(args) => {
-                let (record, _) = submitted(&fleets, slurm_fleets, args.which.fleet.as_deref())?;
-                collect(&store, record.fleet, args.wait, ui)
+                let store = written_store(context)?;
+                let (record, _) = submitted(&store, args.which.fleet.as_deref())?;
+                collect(&store, record.fleet, args.wait, context.ui)
             }
-            FleetAction::Status(args) => {
-                let (record, mut slurm) = submitted(&fleets, slurm_fleets, args.fleet.as_deref())?;
-                status::refresh(&store, &mut slurm)?;
-                status::show(record, &slurm, &store, ui)?;
+            FleetAction::Show { fleet } => {
+                let store = runs::open(context.store)?;
+                show_fleet(&store, named(&store.fleets()?, fleet.as_deref())?, context.ui)?;
                 Ok(Exit::Fine)
             }
-            _ => Err(CommandError::bug("this command is not for Slurm")),
+            FleetAction::List => {
+                list(&runs::open(context.store)?.fleets()?, context)?;
+                Ok(Exit::Fine)
+            }
         }
     }
 }
@@ -100,36 +79,50 @@ fn run(args: &SlurmRunArgs, context: &Context<'_>) -> Result<Exit> {
     let Some((fleet, exit)) = submit_fleet(args, &work, context.store, context.ui)? else {
         return Ok(Exit::Fine);
     };
-    let store = Store::open(locate::store(context.store)?)?;
-    let fleets = store.fleets()?;
-    let id = fleet.to_string();
-    let (record, slurm) = submitted(&fleets, store.slurm_fleets()?, Some(&id))?;
-    status::show(record, &slurm, &store, context.ui)?;
+    let store = written_store(context)?;
+    let (record, slurm) = submitted(&store, Some(&fleet.to_string()))?;
+    status::show(&record, &slurm, &store, context.ui)?;
     Ok(exit)
 }
 
+/// Asks Slurm about a fleet, and shows it.
+fn show_status(args: &SlurmFleetArgs, context: &Context<'_>) -> Result<Exit> {
+    let store = written_store(context)?;
+    let (record, mut slurm) = submitted(&store, args.fleet.as_deref())?;
+    status::refresh(&store, &mut slurm)?;
+    status::show(&record, &slurm, &store, context.ui)?;
+    Ok(Exit::Fine)
+}
+
+/// The store, if there is one. What Slurm answers is kept, so it is written.
+fn written_store(context: &Context<'_>) -> Result<Store> {
+    let path = locate::store(context.store)?;
+    if !locate::holds_store(&path) {
+        return Err(runs::no_store(&path));
+    }
+    Ok(Store::open(path)?)
+}
+
 /// The fleet of this id, or the last one, if Slurm carries it out.
-fn submitted<'f>(
-    fleets: &'f [FleetRecord],
-    mut slurm_fleets: Vec<SlurmFleet>,
-    id: Option<&str>,
-) -> Result<(&'f FleetRecord, SlurmFleet)> {
-    let is_submitted =
-        |record: &&FleetRecord| slurm_fleets.iter().any(|slurm| slurm.fleet == record.fleet);
-    let record = match id.filter(|id| *id != "last") {
-        Some(id) => named(fleets, Some(id))?,
-        None => fleets.iter().rev().find(is_submitted).ok_or_else(|| {
-            CommandError::usage("no fleet was submitted to Slurm yet")
-                .hint("plumb fleet run first-look --slurm '' --every    measures each node")
-        })?,
-    };
+fn submitted(store: &Store, id: Option<&str>) -> Result<(FleetRecord, SlurmFleet)> {
+    let mut fleets = store.fleets()?;
+    let mut slurm_fleets = store.slurm_fleets()?;
+    let id = id.filter(|id| *id != "last");
+    if id.is_none() {
+        fleets.retain(|record| slurm_fleets.iter().any(|slurm| slurm.fleet == record.fleet));
+        if fleets.is_empty() {
+            return Err(CommandError::usage("no fleet was submitted to Slurm yet")
+                .hint("plumb fleet run first-look --slurm '' --every    measures each node"));
+        }
+    }
+    let record = named(&fleets, id)?.clone();
     match slurm_fleets.iter().position(|slurm| slurm.fleet == record.fleet) {
         Some(index) => Ok((record, slurm_fleets.swap_remove(index))),
         None => Err(CommandError::usage(format!(
             "fleet {} was not submitted to Slurm",
             short(record.fleet)
         ))
-        .hint("plumb fleet show    shows it")),
+        .hint(format!("plumb fleet show {}", short(record.fleet)))),
     }
 }
 

@@ -57,7 +57,7 @@ fn an_array_is_submitted_and_collected(cluster: &SlurmCluster) {
         "# sbatch --parsable --array=0-2",
     ]);
     assert_eq!(fs::read_dir(cluster.place.cwd()).unwrap().count(), 1, "a dry run made something");
-    cluster.run("fleet status").exits(2).says(&["no fleet was submitted to Slurm yet"]);
+    cluster.run("fleet status").exits(2).says(&["there is no store at"]);
 
     let submitted = parsed(&cluster.run(&run).exits(0));
     assert_eq!(submitted["schema"], "plumb.fleet-status/1");

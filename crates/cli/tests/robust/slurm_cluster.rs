@@ -116,8 +116,8 @@ impl Drop for SlurmCluster {
         for pid in marked("", &root) {
             let _ = signal("KILL", pid);
         }
-        let gone = || marked("", &root).is_empty().then_some(());
-        if wait_for(PATIENCE, gone).is_none() && !std::thread::panicking() {
+        let gone = wait_for(PATIENCE, || marked("", &root).is_empty().then_some(()));
+        if gone.is_none() && !std::thread::panicking() {
             let left: Vec<String> = marked("", &root).into_iter().map(describe).collect();
             panic!("still running: {left:?}");
         }

@@ -31,12 +31,14 @@ pub fn work_for_nodes(names: &[String], options: &[String]) -> Result<NodeWork> 
 
 fn parsed(words: &[String]) -> Result<RunArgs> {
     let command = RunArgs::augment_args(Command::new("plumb run").no_binary_name(true));
-    let refused = |error: clap::Error| {
-        let text = error.to_string();
-        let first = text.lines().next().unwrap_or_default().trim_start_matches("error: ");
-        CommandError::usage(first.to_owned())
-            .hint("`plumb run --help` shows the options that may follow `--`")
-    };
-    let matches = command.try_get_matches_from(words).map_err(refused)?;
-    RunArgs::from_arg_matches(&matches).map_err(refused)
+    let matches = command.try_get_matches_from(words).map_err(|error| refused(&error))?;
+    RunArgs::from_arg_matches(&matches).map_err(|error| refused(&error))
+}
+
+/// What clap says about a word, without the usage of `plumb run`.
+fn refused(error: &clap::Error) -> CommandError {
+    let text = error.to_string();
+    let first = text.lines().next().unwrap_or_default().trim_start_matches("error: ");
+    CommandError::usage(first.to_owned())
+        .hint("`plumb run --help` shows the options that may follow `--`")
 }

@@ -277,14 +277,18 @@ JobId=7 JobName=a b UserId=root(0) JobState=FAILED Reason=JobLaunchFailure Depen
     #[test]
     fn accounting_is_read() {
         let lines = sacct_jobs(SACCT);
-        let of = |id, task| fact(&lines, id, task).map(|fact| (fact.state, fact.node));
-        assert_eq!(of(3, None), Some((JobState::Failed, Some("m1".to_owned()))));
-        assert_eq!(of(1, Some(2)), Some((JobState::Failed, Some("m1".to_owned()))));
-        assert_eq!(of(1, Some(1)), None);
-        assert_eq!(of(2, Some(5)), Some((JobState::Pending, None)));
-        assert_eq!(of(6, None).map(|found| found.0), Some(JobState::Timeout));
-        assert_eq!(of(7, Some(4)).map(|found| found.0), Some(JobState::Cancelled));
-        assert_eq!(of(9, None), None);
+        for (id, task, state, node) in [
+            (3, None, JobState::Failed, Some("m1")),
+            (1, Some(2), JobState::Failed, Some("m1")),
+            (2, Some(5), JobState::Pending, None),
+            (6, None, JobState::Timeout, Some("m1")),
+            (7, Some(4), JobState::Cancelled, Some("m1")),
+        ] {
+            let found = fact(&lines, id, task).unwrap();
+            assert_eq!((found.state, found.node.as_deref()), (state, node), "{id}");
+        }
+        assert_eq!(fact(&lines, 1, Some(1)), None);
+        assert_eq!(fact(&lines, 9, None), None);
         let later = SlurmJob { submitted_unix_ns: 1_796_080_000 * 1_000_000_000, ..job(3, None) };
         assert_eq!(facts_of(&[&later], &lines), [None]);
     }

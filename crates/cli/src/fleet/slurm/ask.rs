@@ -16,17 +16,20 @@ const JOBS_PER_QUESTION: usize = 5_000;
 /// When the controller does not answer.
 pub fn facts(jobs: &[&SlurmJob]) -> Result<Vec<JobFact>> {
     let mut facts = accounted(jobs)?;
-    let is_known =
-        |fact: &Option<JobFact>| fact.as_ref().is_some_and(|fact| fact.state != JobState::Pending);
-    if !facts.iter().all(is_known) {
+    if !facts.iter().all(says_enough) {
         for (fact, current) in facts.iter_mut().zip(current(jobs)?) {
-            if !is_known(fact) && current.is_some() {
+            if !says_enough(fact) && current.is_some() {
                 *fact = current;
             }
         }
     }
     let forgotten = JobFact { state: JobState::Forgotten, reason: None, node: None, exit: None };
     Ok(facts.into_iter().map(|fact| fact.unwrap_or_else(|| forgotten.clone())).collect())
+}
+
+/// Whether the controller has nothing to add: only it knows why a job waits.
+fn says_enough(fact: &Option<JobFact>) -> bool {
+    fact.as_ref().is_some_and(|fact| fact.state != JobState::Pending)
 }
 
 /// What accounting knows about jobs; nothing if the cluster has none, or it does not answer.

@@ -213,11 +213,11 @@ impl FleetState {
         for job in &self.slurm.jobs {
             last_jobs.insert(job.position, job);
         }
-        let has_no_end = |job: &&SlurmJob| {
-            let machine = self.record.machines.get(job.position);
-            machine.is_some_and(|machine| machine.end.is_none())
-        };
-        last_jobs.into_values().filter(|job| job.state().is_over()).filter(has_no_end).collect()
+        last_jobs.retain(|position, job| {
+            let machine = self.record.machines.get(*position);
+            job.state().is_over() && machine.is_some_and(|machine| machine.end.is_none())
+        });
+        last_jobs.into_values().collect()
     }
 
     /// Why the nodes of lost jobs take no more jobs, by node. A task of an array may have another node instead.

@@ -96,8 +96,12 @@ impl Situation<'_> {
         if let Some(node) = node {
             text += &format!(" on {node}");
         }
-        for part in [Some(why), self.last_words.as_deref()].into_iter().flatten() {
-            text += &format!(": {part}");
+        text += &format!(": {why}");
+        // What Slurm writes to the log of a job that it ends says nothing more.
+        if [JobState::Failed, JobState::Completed].contains(&self.job.state())
+            && let Some(words) = &self.last_words
+        {
+            text += &format!(": {words}");
         }
         NextStep::End(MachineEnd {
             outcome,

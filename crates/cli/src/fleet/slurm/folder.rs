@@ -45,10 +45,8 @@ impl FleetFolder {
         let usual = PathBuf::from(format!("plumb-fleet-{fleet}"));
         let path = std::path::absolute(given.unwrap_or(&usual))
             .map_err(|error| CommandError::usage(format!("the current folder is gone: {error}")))?;
-        // Slurm replaces percent signs in the names of logs, and a backslash turns that off.
-        let is_odd = |c: char| c == '%' || c == '\\' || c.is_control();
         match path.to_str() {
-            Some(text) if !text.contains(is_odd) => Ok(Self { path }),
+            Some(text) if !text.contains(means_something_to_slurm) => Ok(Self { path }),
             _ => Err(CommandError::usage(format!(
                 "Slurm cannot write logs below {}: the path has a special character",
                 path.display()
@@ -166,6 +164,11 @@ impl FleetFolder {
     fn binary(&self) -> PathBuf {
         self.path.join("plumb")
     }
+}
+
+/// Whether Slurm would not take a character of a log's path as it is: it replaces percent signs, and a backslash turns that off.
+fn means_something_to_slurm(c: char) -> bool {
+    c == '%' || c == '\\' || c.is_control()
 }
 
 /// A store by its name, `POSITION.ATTEMPT.db`. A node copies to other names first.

@@ -228,17 +228,17 @@ fn refuse(option: &SbatchOption, is_every: bool) -> Result<()> {
             option.value.as_deref().unwrap_or_default()
         )));
     }
-    // sbatch takes the beginning of a long name for the whole.
-    let is_refused = |refused: &&(&str, &str)| {
-        refused.0 == name
-            || (name.len() > 1 && !FLAGS.contains(&name) && refused.0.starts_with(name))
-    };
-    match REFUSED.iter().find(is_refused) {
+    match REFUSED.iter().find(|(refused, _)| stands_for(name, refused)) {
         Some((refused, why)) => {
             Err(CommandError::usage(format!("--slurm: --{refused} does not apply: {why}")))
         }
         None => Ok(()),
     }
+}
+
+/// Whether sbatch takes a name for this option: it takes the beginning of a long name for the whole.
+fn stands_for(name: &str, option: &str) -> bool {
+    name == option || (name.len() > 1 && !FLAGS.contains(&name) && option.starts_with(name))
 }
 
 #[cfg(test)]

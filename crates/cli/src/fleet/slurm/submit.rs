@@ -19,9 +19,9 @@ use crate::fleet::slurm::folder::FleetFolder;
 use crate::fleet::slurm::nodes;
 use crate::fleet::slurm::options::SbatchOptions;
 use crate::fleet::slurm::script::BatchScript;
-use crate::locate;
 use crate::planning::secrets;
 use crate::ui::Ui;
+use crate::{interrupt, locate};
 
 /// A tenth of the jobs that Slurm takes by default, of all users together.
 const DEFAULT_QUEUED: usize = 1_000;
@@ -123,7 +123,7 @@ pub fn submit_fleet(
     }
     let submissions = submissions(&slurm, &options, due)?;
     if args.dry_run {
-        ui.out(&format!("{}{}", script.text(), command_lines(&submissions)));
+        ui.out(&dry_run(&script.text(), &submissions, ui.wants_json()));
         return Ok(None);
     }
     let store = Store::open(locate::store(store)?)?;
@@ -146,17 +146,35 @@ pub fn submit_fleet(
     store.begin_slurm_fleet(&record, &plumb_machine::owner(&locate::root()), &slurm)?;
     keep_ends(&record, &store)?;
     store.add_slurm_jobs(fleet, &report.jobs)?;
+    submit_all(submissions, &mut report, fleet, &store)?;
+    say(&record, &report, ui);
+    let exit = match &report.refused {
+        _ if interrupt::is_interrupted() => Exit::Interrupted,
+        Some(_) => Exit::Failed,
+        None => Exit::Fine,
+    };
+    Ok(Some((fleet, exit)))
+}
+
+/// Submits jobs of a fleet that is stored, until Slurm takes no more, or an interrupt. What is left is for the next `collect`.
+fn submit_all(
+    submissions: impl Iterator<Item = Submission>,
+    report: &mut SubmitReport,
+    fleet: Id,
+    store: &Store,
+) -> Result<()> {
     for submission in submissions {
+        if interrupt::is_interrupted() {
+            break;
+        }
         let taken_before = report.jobs.len();
-        if let Err(why) = submit(submission, &mut report)? {
+        if let Err(why) = submit(submission, report)? {
             report.refused = Some(why);
             break;
         }
         store.add_slurm_jobs(fleet, &report.jobs[taken_before..])?;
     }
-    say(&record, &report, ui);
-    let exit = if report.refused.is_some() { Exit::Failed } else { Exit::Fine };
-    Ok(Some((fleet, exit)))
+    Ok(())
 }
 
 /// The machines of a fleet; nodes that are out of service have an end already.
@@ -283,14 +301,8 @@ pub fn submit_due(store: &Store, slurm: &SlurmFleet, due: Vec<DueJob>) -> Result
         return Ok(report);
     }
     let options = SbatchOptions::of_words(slurm.options.clone(), slurm.is_every)?;
-    for submission in submissions(slurm, &options, due)? {
-        let taken_before = report.jobs.len();
-        if let Err(why) = submit(submission, &mut report)? {
-            report.refused = Some(why);
-            break;
-        }
-        store.add_slurm_jobs(slurm.fleet, &report.jobs[taken_before..])?;
-    }
+    let submissions = submissions(slurm, &options, due)?.into_iter();
+    submit_all(submissions, &mut report, slurm.fleet, store)?;
     Ok(report)
 }
 
@@ -423,15 +435,27 @@ fn submit(
     Ok(Ok(()))
 }
 
-/// The commands as a person would type them, as comments below the script.
-fn command_lines(submissions: &[Submission]) -> String {
+/// What would be submitted: the script, and the commands as a person would type them.
+fn dry_run(script: &str, submissions: &[Submission], wants_json: bool) -> String {
     const SHOWN: usize = 20;
-    let mut text = String::new();
-    for submission in submissions.iter().take(SHOWN) {
+    let mut commands: Vec<String> = Vec::new();
+    for submission in submissions {
         let words = submission.arguments.iter().map(String::as_str);
-        text += &format!("# sbatch {}\n", typed(words));
+        commands.push(format!("sbatch {}", typed(words)));
     }
-    let hidden = submissions.len().saturating_sub(SHOWN);
+    if wants_json {
+        let document = serde_json::json!({
+            "schema": "plumb.fleet-script/1",
+            "script": script,
+            "commands": commands,
+        });
+        return document.to_string();
+    }
+    let mut text = script.to_owned();
+    for command in commands.iter().take(SHOWN) {
+        text += &format!("# {command}\n");
+    }
+    let hidden = commands.len().saturating_sub(SHOWN);
     if hidden > 0 {
         text += &format!("# and {hidden} more\n");
     }
@@ -445,12 +469,12 @@ mod tests {
     use plumb_model::{FleetMachineRecord, Id, JobFact, JobState, SlurmFleet, SlurmJob};
 
     fn machines(count: usize) -> Vec<FleetMachineRecord> {
-        let machine = |position: usize| FleetMachineRecord {
-            name: format!("n{position}"),
-            run: Id::nil(),
-            end: None,
-        };
-        (0..count).map(machine).collect()
+        let mut machines = Vec::new();
+        for position in 0..count {
+            let name = format!("n{position}");
+            machines.push(FleetMachineRecord { name, run: Id::nil(), end: None });
+        }
+        machines
     }
 
     fn fleet(queued: usize) -> SlurmFleet {
@@ -477,12 +501,13 @@ mod tests {
         }
     }
 
+    fn positions(slurm: &SlurmFleet, repeated: Vec<DueJob>) -> Vec<usize> {
+        due(slurm, &machines(5), repeated).iter().map(|due| due.position).collect()
+    }
+
     #[test]
     fn the_queue_is_filled_up_to_its_limit() {
         let mut slurm = fleet(2);
-        let positions = |slurm: &SlurmFleet, repeated| -> Vec<usize> {
-            due(slurm, &machines(5), repeated).iter().map(|due| due.position).collect()
-        };
         assert_eq!(positions(&slurm, Vec::new()), [0, 1]);
         slurm.jobs = vec![job(0, 1, JobState::Completed), job(1, 1, JobState::Running)];
         assert_eq!(positions(&slurm, Vec::new()), [2]);
