@@ -8,11 +8,11 @@ use clap::Args;
 /// Measure on the nodes of a Slurm cluster
 #[derive(Debug, Args)]
 #[command(after_long_help = "Examples:
-  plumb fleet run first-look --slurm '-p main' --every          one run on each node of a partition
-  plumb fleet run first-look --slurm '-p main -t 30' --any 10   ten runs, on nodes that Slurm selects
-  plumb fleet run cpu.sieve --slurm '' -- -p threads=1,all      with options of `plumb run`
-  plumb fleet run my-suite.toml --slurm '-w n[1-8]' --every --queued 2 --dry-run
-                                                                show what would be submitted
+  plumb fleet run first-look --slurm '-p main' --every      one run on each node of a partition
+  plumb fleet run first-look --slurm '-p main' --any 10     ten runs, on nodes that Slurm selects
+  plumb fleet run cpu.sieve --slurm '' -- -p threads=1,all  with options of `plumb run`
+  plumb fleet run my-suite.toml --slurm '-w n[1-8] -t 30' --every --queued 2 --dry-run
+                                                            show what would be submitted
 
 Each job has a node for itself and runs everything that you name. `plumb fleet status` shows how far Slurm is, `plumb fleet \
 collect` stores the results here, and `plumb fleet show` shows them. docs/slurm.md describes what is needed.")]

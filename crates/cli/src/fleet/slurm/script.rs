@@ -59,10 +59,10 @@ impl BatchScript<'_> {
 
 /// From the arguments to the measurement.
 const BEFORE: &str = r#"name=$(($1 + ${SLURM_ARRAY_TASK_ID:-0})).$2
-# The store is on the node while plumb measures: a shared file system would disturb, and SQLite needs its locks.
 # sbatch hands on the variables of the machine where it was typed, whose folder may be missing here.
 [ -d "${TMPDIR:-}" ] || TMPDIR=/tmp
 export TMPDIR
+# The store is on the node while plumb measures: a shared file system would disturb, and SQLite needs its locks.
 scratch=$(mktemp -d "$TMPDIR/plumb-slurm-XXXXXXXX") || exit 74
 trap 'rm -rf "$scratch"' EXIT
 # At the time limit, Slurm ends plumb and this shell, which has to remove the folder before. A part of a run is not moved.
