@@ -40,6 +40,7 @@ fn slurm_measures_arrays_and_named_nodes() {
     an_array_is_submitted_and_collected(&cluster);
     each_node_is_measured_and_those_out_of_service_are_named(&cluster);
     jobs_that_fail_or_are_cancelled_are_named(&cluster);
+    a_store_that_is_damaged_is_measured_again(&cluster);
     what_slurm_refuses_is_reported_in_its_words(&cluster);
     // A job that was killed may leave its folder; these were not.
     assert_eq!(cluster.left_on_nodes(), Vec::<String>::new());
@@ -117,6 +118,18 @@ fn jobs_that_fail_or_are_cancelled_are_named(cluster: &SlurmCluster) {
     collected(cluster, 1).exits(3);
     cluster.run("fleet status").exits(0).shows(&["n1: unsupported: nothing could be measured"]);
     cluster.run("fleet show").exits(0).shows(&["0 of 1 machine measured", "the sieves need"]);
+}
+
+fn a_store_that_is_damaged_is_measured_again(cluster: &SlurmCluster) {
+    let run = format!("fleet run cpu.sieve --slurm= --folder jobs/damaged --json {SHORT}");
+    let submitted = parsed(&cluster.run(&run).exits(0));
+    let store = format!("{}/stores/0.1.db", submitted["folder"].as_str().unwrap());
+    let came = wait_for(PATIENCE, || fs::metadata(&store).is_ok().then_some(()));
+    assert!(came.is_some(), "{}", cluster.run("fleet status").stdout);
+    fs::write(&store, "no store").unwrap();
+    let status = parsed(&collected(cluster, 1).exits(0));
+    assert_eq!(status["machines"][0]["attempt"], 2, "{status}");
+    assert_eq!(status["counts"], serde_json::json!({"complete": 1}));
 }
 
 fn what_slurm_refuses_is_reported_in_its_words(cluster: &SlurmCluster) {

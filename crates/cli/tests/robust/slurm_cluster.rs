@@ -22,7 +22,7 @@ impl SlurmCluster {
     pub fn start() -> Self {
         let place = place();
         let root = place.root().display().to_string();
-        for folder in ["munge", "state", "log", "spool", "jobs"] {
+        for folder in ["munge", "state", "log", "spool"] {
             fs::create_dir(place.root().join(folder)).unwrap();
         }
         for node in NODES {

@@ -66,11 +66,12 @@ fn exit(state: &FleetState) -> Exit {
     }
     // A run of which a point failed is complete, and still no success.
     let failed = i32::from(Exit::Failed.number());
-    let has_failed_point = state.slurm.collected.iter().any(|run| {
-        let mut jobs = state.slurm.jobs.iter();
-        let job = jobs.find(|job| job.position == run.position && job.attempt == run.attempt);
-        let fact = job.and_then(|job| job.last_fact.as_ref());
-        fact.and_then(|(fact, _)| fact.exit).is_some_and(|exit| exit.code == failed)
+    let collected: BTreeSet<(usize, u32)> =
+        state.slurm.collected.iter().map(|run| (run.position, run.attempt)).collect();
+    let has_failed_point = state.slurm.jobs.iter().any(|job| {
+        let fact = job.last_fact.as_ref().map(|(fact, _)| fact);
+        let code = fact.and_then(|fact| fact.exit).map(|exit| exit.code);
+        code == Some(failed) && collected.contains(&(job.position, job.attempt))
     });
     if has_failed_point || (complete > 0 && ended > complete) {
         Exit::Failed
@@ -156,7 +157,10 @@ impl FleetState {
 
     /// Cancels tries that have not begun: their machine has a result now. If one cannot be cancelled, it measures once more.
     fn cancel_other_tries(&self, position: usize) {
-        for job in self.slurm.jobs.iter().filter(|job| job.position == position) {
+        // They are sorted by position.
+        let jobs = &self.slurm.jobs;
+        let first = jobs.partition_point(|job| job.position < position);
+        for job in jobs[first..].iter().take_while(|job| job.position == position) {
             if job.state() == JobState::Pending {
                 let _ = client::run("scancel", &["--state=PENDING".to_owned(), job.id()]);
             }
@@ -186,11 +190,12 @@ impl FleetState {
             match situation.next_step() {
                 NextStep::Wait => {}
                 NextStep::Retry => {
+                    let why = situation.broken.unwrap_or(job.state().word());
                     ui.say(&format!(
                         "{}: job {} ended without a result ({}); another job is due",
                         plumb_text::clean(&machine.name),
                         job.id(),
-                        job.state().word()
+                        plumb_text::clean(why)
                     ));
                     repeated.push(DueJob {
                         position: job.position,
