@@ -130,6 +130,9 @@ fn a_store_that_is_damaged_is_measured_again(cluster: &SlurmCluster) {
     let status = parsed(&collected(cluster, 1).exits(0));
     assert_eq!(status["machines"][0]["attempt"], 2, "{status}");
     assert_eq!(status["counts"], serde_json::json!({"complete": 1}));
+    // Nothing needs the folder then.
+    fs::remove_dir_all(submitted["folder"].as_str().unwrap()).unwrap();
+    cluster.run("fleet collect").exits(0).shows(&["1 of 1 machine measured"]);
 }
 
 fn what_slurm_refuses_is_reported_in_its_words(cluster: &SlurmCluster) {

@@ -35,9 +35,8 @@ const LOOK: Duration = Duration::from_millis(200);
 pub fn collect(store: &Store, fleet: Id, waits: bool, ui: &Ui) -> Result<Exit> {
     interrupt::listen();
     loop {
-        let state = FleetState::read(store, fleet)?;
-        let state = state.collect_once(store, ui)?;
-        let is_over = state.record.machines.iter().all(|machine| machine.end.is_some());
+        let state = collect_once(store, fleet, ui)?;
+        let is_over = state.is_over();
         let is_stopped = interrupt::is_interrupted();
         if is_over || !waits || is_stopped {
             show(&state.record, &state.slurm, store, ui)?;
@@ -82,6 +81,31 @@ fn exit(state: &FleetState) -> Exit {
     }
 }
 
+/// Collects what has come by now; what is stored of the fleet then.
+fn collect_once(store: &Store, fleet: Id, ui: &Ui) -> Result<FleetState> {
+    let before = FleetState::read(store, fleet)?;
+    let folder = FleetFolder::at(&before.slurm.folder);
+    if before.is_over() && !folder.path().exists() {
+        // Nobody needs it any more.
+        return Ok(before);
+    }
+    let _lock = folder.lock()?;
+    // Read again: another plumb may have collected while this one waited for the lock.
+    let mut asked = FleetState::read(store, fleet)?;
+    // First the states: a store that is not there after its job has ended is late or lost.
+    refresh(store, &mut asked.slurm)?;
+    let broken = asked.import(store, &folder, ui)?;
+    let imported = FleetState::read(store, fleet)?;
+    let repeated = imported.look_after_lost(store, &folder, &broken, ui)?;
+    let decided = FleetState::read(store, fleet)?;
+    let due = due(&decided.slurm, &decided.record.machines, repeated);
+    let report = submit_due(store, &decided.slurm, due)?;
+    if let Some(why) = &report.refused {
+        ui.warn(&format!("Slurm takes no more jobs now: {}", plumb_text::clean(why)));
+    }
+    FleetState::read(store, fleet)
+}
+
 /// What is stored of a fleet.
 struct FleetState {
     record: FleetRecord,
@@ -98,25 +122,9 @@ impl FleetState {
         }
     }
 
-    /// Collects what has come by now; what is stored then.
-    fn collect_once(mut self, store: &Store, ui: &Ui) -> Result<Self> {
-        let fleet = self.record.fleet;
-        let folder = FleetFolder::at(&self.slurm.folder);
-        let _lock = folder.lock()?;
-        // What another plumb did while this one waited for the lock.
-        self = Self::read(store, fleet)?;
-        // First the states: a store that is not there after its job has ended is late or lost.
-        refresh(store, &mut self.slurm)?;
-        let broken = self.import(store, &folder, ui)?;
-        self = Self::read(store, fleet)?;
-        let repeated = self.look_after_lost(store, &folder, &broken, ui)?;
-        self = Self::read(store, fleet)?;
-        let due = due(&self.slurm, &self.record.machines, repeated);
-        let report = submit_due(store, &self.slurm, due)?;
-        if let Some(why) = &report.refused {
-            ui.warn(&format!("Slurm takes no more jobs now: {}", plumb_text::clean(why)));
-        }
-        Self::read(store, fleet)
+    /// Whether every machine has an outcome.
+    fn is_over(&self) -> bool {
+        self.record.machines.iter().all(|machine| machine.end.is_some())
     }
 
     /// Imports the stores that came since the last time. Gives those that cannot be read, each with the reason.

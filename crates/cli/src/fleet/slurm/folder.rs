@@ -65,10 +65,11 @@ impl FleetFolder {
             return Err(CommandError::usage(format!("{folder} exists already"))
                 .hint("--folder DIR names a folder that plumb makes"));
         }
+        let plumb = locate::plumb()?;
         let written = make_private(&self.path)
             .and_then(|()| make_private(&self.path.join("logs")))
             .and_then(|()| make_private(&self.stores()))
-            .and_then(|()| fs::copy(locate::plumb().unwrap_or_default(), self.binary()).map(drop));
+            .and_then(|()| fs::copy(plumb, self.binary()).map(drop));
         written.map_err(|error| {
             CommandError::file(format!("can't write the folder {folder}: {error}"))
                 .hint("--folder DIR names another folder, which the nodes must reach, too")
