@@ -110,7 +110,7 @@ fn each_node_is_measured_and_those_out_of_service_are_named(cluster: &SlurmClust
 
 fn jobs_that_fail_or_are_cancelled_are_named(cluster: &SlurmCluster) {
     // The fleet of held jobs.
-    cluster.slurm("scancel", "--user=root --state=PENDING");
+    cluster.slurm("scancel", "--partition=main --state=PENDING");
     collected(cluster, 3).exits(130);
     cluster.run("fleet status").exits(0).shows(&["n1: interrupted: job"]);
     // Only a node knows what it has too little memory for.
@@ -123,6 +123,9 @@ fn jobs_that_fail_or_are_cancelled_are_named(cluster: &SlurmCluster) {
 fn a_store_that_is_damaged_is_measured_again(cluster: &SlurmCluster) {
     let run = format!("fleet run cpu.sieve --slurm= --folder jobs/damaged --json {SHORT}");
     let submitted = parsed(&cluster.run(&run).exits(0));
+    let folder = cluster.place.cwd().display().to_string();
+    let shown = cluster.slurm("scontrol", "show job");
+    assert!(shown.contains(&format!("WorkDir={folder}\n")), "{shown}");
     let store = format!("{}/stores/0.1.db", submitted["folder"].as_str().unwrap());
     let came = wait_for(PATIENCE, || fs::metadata(&store).is_ok().then_some(()));
     assert!(came.is_some(), "{}", cluster.run("fleet status").stdout);

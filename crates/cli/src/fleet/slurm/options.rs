@@ -67,8 +67,9 @@ const SHORT_FLAGS: [(char, &str); 9] = [
 ];
 
 /// Short options with a value that plumb knows by their long names.
-const SHORT_OPTIONS: [(char, &str); 11] = [
+const SHORT_OPTIONS: [(char, &str); 12] = [
     ('a', "array"),
+    ('D', "chdir"),
     ('e', "error"),
     ('F', "nodefile"),
     ('J', "job-name"),

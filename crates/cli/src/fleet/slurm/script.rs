@@ -16,6 +16,8 @@ pub struct BatchScript<'s> {
     pub folder: &'s FleetFolder,
     /// The options of the user.
     pub options: &'s SbatchOptions,
+    /// The folder in which the command was typed.
+    pub typed_in: &'s str,
     /// What `plumb run` measures, with its options.
     pub run: &'s [String],
 }
@@ -45,6 +47,10 @@ impl BatchScript<'_> {
         let mut directives = self.options.for_script();
         if !self.options.has_any(&["job-name"]) {
             directives.push(format!("--job-name=plumb-{}", self.fleet));
+        }
+        if !self.options.has_any(&["chdir"]) {
+            // Later tries are submitted from wherever `collect` is typed.
+            directives.push(format!("--chdir={}", self.typed_in));
         }
         if !self.options.has_any(&MEMORY) {
             // All memory of the node: --exclusive gives a job all CPUs, but only the memory that it asks for.

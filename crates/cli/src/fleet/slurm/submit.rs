@@ -115,6 +115,7 @@ pub fn submit_fleet(
         fleet: &short(fleet),
         folder: &folder,
         options: &options,
+        typed_in: &typed_in()?,
         run: &work.run_in(&folder),
     };
     let due = due(&slurm, &machines, Vec::new());
@@ -175,6 +176,16 @@ fn submit_all(
         store.add_slurm_jobs(fleet, &report.jobs[taken_before..])?;
     }
     Ok(())
+}
+
+/// The folder in which the command was typed.
+fn typed_in() -> Result<String> {
+    let folder = std::env::current_dir()
+        .map_err(|error| CommandError::usage(format!("the current folder is gone: {error}")))?;
+    match folder.into_os_string().into_string() {
+        Ok(text) if !text.contains(char::is_control) => Ok(text),
+        _ => Err(CommandError::usage("the path of the current folder has a special character")),
+    }
 }
 
 /// The machines of a fleet; nodes that are out of service have an end already.
