@@ -30,7 +30,7 @@ kernels: xtask
 	$(XTASK) kernels
 
 # The long tests: 100 kills, runs with and without a neighbour, dm-crypt and NFS in a guest, a knee and a network at known limits, builds of
-# Linux, planted causes, and two hours of workloads compared with themselves; the results are docs/soak.md, docs/equals.md, docs/guest.md,
+# Linux, nodes of a Slurm cluster that fail, planted causes, and two hours of workloads compared with themselves; the results are docs/soak.md, docs/equals.md, docs/guest.md,
 # docs/knee-storage.md, docs/limits-network.md, docs/compile-linux.md and docs/why-planted.md.
 soak:
 	bash scripts/install-test-needs
@@ -40,6 +40,7 @@ soak:
 	bash scripts/knee-storage "$${CARGO_TARGET_DIR:-$(CURDIR)/target}/release/plumb" docs/knee-storage.md
 	bash scripts/limits-network "$${CARGO_TARGET_DIR:-$(CURDIR)/target}/release/plumb" docs/limits-network.md
 	bash scripts/compile-linux "$${CARGO_TARGET_DIR:-$(CURDIR)/target}/release/plumb" docs/compile-linux.md
+	bash scripts/slurm-failures "$${CARGO_TARGET_DIR:-$(CURDIR)/target}/release/plumb"
 	bash scripts/why-planted "$${CARGO_TARGET_DIR:-$(CURDIR)/target}/release/plumb" docs/why-planted.md
 
 # 50 minutes more of plumb against other tools; the result is docs/head-to-head.md. About 16 hours are wanted, all of one build:

@@ -34,6 +34,7 @@ mod sample;
 mod search;
 mod secrets;
 mod series;
+mod slurm;
 mod start_up;
 mod stop;
 mod stopping_rules;
@@ -89,6 +90,7 @@ pub use secrets::{DIGEST_DIGITS, KnownSecrets, STRUCK, names_a_secret, placehold
 pub use series::{
     MeasuredOn, PointOnTarget, RunCompanion, RunCosts, RunOfSeries, SeriesInRun, SeriesName,
 };
+pub use slurm::{CollectedRun, JobExit, JobFact, JobState, SlurmFleet, SlurmJob};
 pub use start_up::{LoaderFigures, MappedFile, RelocationCounts, StartUp};
 pub use stop::StopReason;
 pub use stopping_rules::StoppingRules;

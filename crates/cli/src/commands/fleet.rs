@@ -1,22 +1,34 @@
 //! `plumb fleet`: commands that ran on several machines.
 
 use clap::{Args, Subcommand as ClapSubcommand};
-use plumb_model::FleetRecord;
+use plumb_model::{FleetRecord, SlurmFleet};
 use plumb_report::{fleets_card, fleets_json};
+use plumb_store::{Store, short};
 
+use crate::commands::run::work_for_nodes;
 use crate::commands::subcommand::{Context, Subcommand};
 use crate::error::{CommandError, Exit, Result};
 use crate::fleet::show::show_fleet;
+use crate::fleet::slurm::arguments::{CollectArgs, SlurmFleetArgs, SlurmRunArgs};
+use crate::fleet::slurm::collect::collect;
+use crate::fleet::slurm::status;
+use crate::fleet::slurm::submit::submit_fleet;
+use crate::locate;
 use crate::reading::runs;
 
-/// Show what several machines measured for one command (`--on`)
+/// Show what several machines measured, or measure on the nodes of a Slurm cluster
 #[derive(Debug, Args)]
 #[command(after_long_help = "Examples:
   plumb fleet show                     the last command on several machines
   plumb fleet show 0193f2 --json       plumb.fleet/1 of another one
   plumb fleet list                     all of them, with the number of machines that measured
+  plumb fleet run first-look --slurm '-p main' --every
+                                       measure each node of a Slurm partition
+  plumb fleet status                   how far Slurm is
+  plumb fleet collect                  store what the nodes have measured
 
-`plumb run --on HOST,…` and `plumb exec --on HOST,…` measure on other machines (docs/fleet.md).")]
+`plumb run --on HOST,…` and `plumb exec --on HOST,…` measure by ssh (docs/fleet.md), `plumb fleet run` by Slurm \
+(docs/slurm.md).")]
 pub struct FleetArgs {
     #[command(subcommand)]
     action: FleetAction,
@@ -24,6 +36,11 @@ pub struct FleetArgs {
 
 #[derive(Debug, ClapSubcommand)]
 enum FleetAction {
+    Run(SlurmRunArgs),
+    /// Show how far Slurm is with a fleet
+    Status(SlurmFleetArgs),
+    /// Store what the nodes have measured, repeat lost jobs, and submit those whose turn comes
+    Collect(CollectArgs),
     /// Show the results and outcomes of all machines
     Show {
         /// The id of the fleet, or its beginning [default: the last one]
@@ -38,15 +55,77 @@ enum FleetAction {
 
 impl Subcommand for FleetArgs {
     fn run(&self, context: &Context<'_>) -> Result<Exit> {
-        let store = runs::open(context.store)?;
-        let fleets = store.fleets()?;
         match &self.action {
-            FleetAction::Show { fleet, full } => {
-                show_fleet(&store, named(&fleets, fleet.as_deref())?, *full, context.ui)?;
+            FleetAction::Run(args) => run(args, context),
+            FleetAction::Status(args) => show_status(args, context),
+            FleetAction::Collect(args) => {
+                let store = written_store(context)?;
+                let (record, _) = submitted(&store, args.which.fleet.as_deref())?;
+                collect(&store, record.fleet, args.wait, context.ui)
             }
-            FleetAction::List => list(&fleets, context)?,
+            FleetAction::Show { fleet, full } => {
+                let store = runs::open(context.store)?;
+                show_fleet(&store, named(&store.fleets()?, fleet.as_deref())?, *full, context.ui)?;
+                Ok(Exit::Fine)
+            }
+            FleetAction::List => {
+                list(&runs::open(context.store)?.fleets()?, context)?;
+                Ok(Exit::Fine)
+            }
         }
-        Ok(Exit::Fine)
+    }
+}
+
+/// Submits a fleet to Slurm, and shows it.
+fn run(args: &SlurmRunArgs, context: &Context<'_>) -> Result<Exit> {
+    let work = work_for_nodes(&args.names, &args.words)?;
+    let Some((fleet, exit)) = submit_fleet(args, &work, context.store, context.ui)? else {
+        return Ok(Exit::Fine);
+    };
+    let store = written_store(context)?;
+    let (record, slurm) = submitted(&store, Some(&fleet.to_string()))?;
+    status::show(&record, &slurm, &store, context.ui)?;
+    Ok(exit)
+}
+
+/// Asks Slurm about a fleet, and shows it.
+fn show_status(args: &SlurmFleetArgs, context: &Context<'_>) -> Result<Exit> {
+    let store = written_store(context)?;
+    let (record, mut slurm) = submitted(&store, args.fleet.as_deref())?;
+    status::refresh(&store, &mut slurm)?;
+    status::show(&record, &slurm, &store, context.ui)?;
+    Ok(Exit::Fine)
+}
+
+/// The store, if there is one. What Slurm answers is kept, so it is written.
+fn written_store(context: &Context<'_>) -> Result<Store> {
+    let path = locate::store(context.store)?;
+    if !locate::holds_store(&path) {
+        return Err(runs::no_store(&path));
+    }
+    Ok(Store::open(path)?)
+}
+
+/// The fleet of this id, or the last one, if Slurm carries it out.
+fn submitted(store: &Store, id: Option<&str>) -> Result<(FleetRecord, SlurmFleet)> {
+    let mut fleets = store.fleets()?;
+    let mut slurm_fleets = store.slurm_fleets()?;
+    let id = id.filter(|id| *id != "last");
+    if id.is_none() {
+        fleets.retain(|record| slurm_fleets.iter().any(|slurm| slurm.fleet == record.fleet));
+        if fleets.is_empty() {
+            return Err(CommandError::usage("no fleet was submitted to Slurm yet")
+                .hint("plumb fleet run first-look --slurm '' --every    measures each node"));
+        }
+    }
+    let record = named(&fleets, id)?.clone();
+    match slurm_fleets.iter().position(|slurm| slurm.fleet == record.fleet) {
+        Some(index) => Ok((record, slurm_fleets.swap_remove(index))),
+        None => Err(CommandError::usage(format!(
+            "fleet {} was not submitted to Slurm",
+            short(record.fleet)
+        ))
+        .hint(format!("plumb fleet show {}", short(record.fleet)))),
     }
 }
 

@@ -7,4 +7,5 @@ pub mod measure_on;
 pub mod outcome;
 mod progress;
 pub mod show;
+pub mod slurm;
 mod typed_words;

@@ -53,6 +53,8 @@ mod seccomp;
 mod secrets;
 mod serve;
 mod site;
+mod slurm;
+mod slurm_cluster;
 mod sshd;
 mod store;
 mod suites;

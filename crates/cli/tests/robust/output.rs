@@ -46,6 +46,7 @@ const PRINTING: &[&str] = &[
     "import hyperfine.json",
     "plugin check ./plugin.sh",
     "fleet list --json",
+    "fleet run --help",
     "store info",
     "completions bash",
     "man run",

@@ -5,8 +5,8 @@ use std::fmt;
 use std::path::Path;
 
 use plumb_model::{
-    CounterAmount, EventSink, FleetRecord, Host, Id, MachineEnd, Owner, RecordSource, RunCosts,
-    RunUpdate, SeriesName, SinkError, Stamped, Target, Trace,
+    CollectedRun, CounterAmount, EventSink, FleetRecord, Host, Id, MachineEnd, Owner, RecordSource,
+    RunCosts, RunUpdate, SeriesName, SinkError, SlurmFleet, SlurmJob, Stamped, Target, Trace,
 };
 
 use crate::answers::{
@@ -183,6 +183,46 @@ pub trait Backend: RecordSource<Error = StoreError> + fmt::Debug + Send {
     /// # Errors
     /// When they cannot be read.
     fn fleets(&self) -> Result<Vec<FleetRecord>, StoreError>;
+
+    /// Keeps a fleet that Slurm is to carry out, before its first job is submitted.
+    ///
+    /// # Errors
+    /// When the store cannot be written.
+    fn begin_slurm_fleet(
+        &self,
+        fleet: &FleetRecord,
+        owner: &Owner,
+        slurm: &SlurmFleet,
+    ) -> Result<(), StoreError>;
+
+    /// Keeps jobs that were submitted, without their facts.
+    ///
+    /// # Errors
+    /// When the store cannot be written, or has no such fleet.
+    fn add_slurm_jobs(&self, fleet: Id, jobs: &[SlurmJob]) -> Result<(), StoreError>;
+
+    /// Keeps the last facts of jobs that are kept already. The last fact of a job counts.
+    ///
+    /// # Errors
+    /// When the store cannot be written, or has no such fleet.
+    fn add_slurm_facts(&self, fleet: Id, jobs: &[SlurmJob]) -> Result<(), StoreError>;
+
+    /// Keeps that a run came from a node. The first run of a machine is that of the fleet.
+    ///
+    /// # Errors
+    /// When the store cannot be written, or has no such fleet.
+    fn add_slurm_run(
+        &self,
+        fleet: Id,
+        at_unix_ns: i64,
+        run: &CollectedRun,
+    ) -> Result<(), StoreError>;
+
+    /// What is special about fleets that Slurm carries out, with their jobs.
+    ///
+    /// # Errors
+    /// When they cannot be read.
+    fn slurm_fleets(&self) -> Result<Vec<SlurmFleet>, StoreError>;
 
     /// Keeps the files that these runs executed. What is kept of a run already stays as it is.
     ///

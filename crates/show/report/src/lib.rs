@@ -11,6 +11,7 @@ pub mod check;
 pub mod comparison;
 mod figure;
 mod fleet;
+mod fleet_status;
 pub mod history;
 mod json_parts;
 pub mod machine;
@@ -37,6 +38,10 @@ pub use fleet::{
     FleetDocument, FleetMachine, FleetPart, FleetView, FleetsDocument, KindPart, MachinePart,
     MachineStage, SeriesOfKindPart, SlowMachinePart, fastest_text, fleet_card, fleet_json,
     fleets_card, fleets_json, kind_title, slow_machines, slowest_text,
+};
+pub use fleet_status::{
+    FLEET_STATUS_SCHEMA, FleetStatusDocument, FleetStatusMachine, fleet_status_card,
+    fleet_status_json,
 };
 pub use history::{
     HistoryDocument, history_card, history_document, history_json, history_markdown,

@@ -34,6 +34,7 @@ fn the_committed_schemas_are_those_of_the_documents() {
     is_committed::<SessionsDocument>("plumb.sessions-1.json");
     is_committed::<crate::FleetDocument>("plumb.fleet-1.json");
     is_committed::<crate::FleetsDocument>("plumb.fleets-1.json");
+    is_committed::<crate::FleetStatusDocument>("plumb.fleet-status-1.json");
     is_committed::<crate::WhyDocument>("plumb.why-1.json");
     is_committed::<crate::AdviceDocument>("plumb.advice-1.json");
     is_committed::<crate::ReferencesDocument>("plumb.references-1.json");

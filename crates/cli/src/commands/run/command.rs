@@ -168,6 +168,41 @@ fn refuse_elsewhere(args: &RunArgs) -> Result<()> {
     ])
 }
 
+impl RunArgs {
+    /// Refuses what has no meaning in a job of a cluster, and names that plumb does not know.
+    ///
+    /// # Errors
+    /// The first of them.
+    pub fn refuse_on_nodes(&self) -> Result<()> {
+        let execution = &self.goal.execution;
+        let given = [
+            ("--on", self.machines.named()?.is_some()),
+            ("--resume", self.resume.is_some()),
+            ("--dry-run", self.dry_run),
+            ("--every", self.every.is_some()),
+            ("--live", self.live.live),
+            ("--host", execution.host.is_some()),
+            ("--label fleet=…", has_fleet_label(&execution.labels)),
+        ];
+        if let Some((option, _)) = given.iter().find(|(_, is_given)| *is_given) {
+            return Err(CommandError::usage(format!(
+                "{option} does not apply on nodes of a cluster"
+            ))
+            .hint("`plumb fleet run --help` shows the options that do"));
+        }
+        let asked = tool_arguments::read(&self.names, &self.arguments)?;
+        let mut setup = Setup::start()?;
+        let all = setup.all_threads();
+        let params = asked.params(&self.params);
+        points::resolve(&mut setup.keeper, &self.names, &params, all).map(drop)
+    }
+
+    /// Whether secrets stay in command lines.
+    pub fn keeps_secrets(&self) -> bool {
+        self.goal.execution.keep_secrets
+    }
+}
+
 impl AgentCommand for RunArgs {
     fn read_suites_from(&mut self, files: &BTreeMap<String, PathBuf>) {
         for name in &mut self.names {

@@ -1,14 +1,15 @@
 //! Fleets: which machines were asked to carry out a command, and what became of them.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
-use plumb_model::{FleetMachineRecord, FleetRecord, Id, MachineEnd, Owner};
+use plumb_model::{CollectedRun, FleetMachineRecord, FleetRecord, Id, MachineEnd, Owner};
 use rusqlite::{Connection, params};
 
-use super::content::{count, from_word, identity, signed, unsigned, word};
+use super::content::{count, counted, from_word, identity, signed, unsigned, word};
 use super::db_error::DbError;
 use super::read::all;
 use super::schema::FLEET;
+use super::slurm;
 use crate::owner;
 
 /// The tables, parents first.
@@ -34,7 +35,13 @@ pub(super) fn begin(
     owner: &Owner,
 ) -> Result<(), DbError> {
     let step = db.transaction()?;
-    create(&step)?;
+    insert(&step, fleet, owner)?;
+    Ok(step.commit()?)
+}
+
+/// Adds a fleet with its machines, within a transaction.
+pub(super) fn insert(step: &Connection, fleet: &FleetRecord, owner: &Owner) -> Result<(), DbError> {
+    create(step)?;
     step.execute(
         "INSERT INTO fleet VALUES (?, ?, ?, ?, ?, ?)",
         params![
@@ -57,7 +64,7 @@ pub(super) fn begin(
             ],
         )?;
     }
-    Ok(step.commit()?)
+    Ok(())
 }
 
 /// Keeps what became of a machine.
@@ -101,15 +108,31 @@ pub(super) fn fleets(db: &Connection) -> Result<Vec<FleetRecord>, DbError> {
     })? {
         ends.insert(key, end);
     }
+    // Of a fleet that Slurm carries out, only what came says which node and which run it is.
+    let mut collected: BTreeMap<(Id, usize), CollectedRun> = BTreeMap::new();
+    let mut of_slurm: BTreeSet<Id> = BTreeSet::new();
+    if slurm::has_tables(db, "main")? {
+        of_slurm = slurm::fleets(db)?.into_iter().map(|fleet| fleet.fleet).collect();
+        for (fleet, runs) in slurm::collected(db)? {
+            for run in runs {
+                collected.entry((fleet, run.position)).or_insert(run);
+            }
+        }
+    }
     let mut machines: BTreeMap<Id, Vec<FleetMachineRecord>> = BTreeMap::new();
     let sql = "SELECT fleet_uuid, position, name, run_uuid FROM fleet_machine ORDER BY position";
     for (fleet, machine) in all(db, sql, &[], |row| {
         let fleet = identity(row.get(0)?);
-        let machine = FleetMachineRecord {
+        let position: i64 = row.get(1)?;
+        let mut machine = FleetMachineRecord {
             name: row.get(2)?,
             run: identity(row.get(3)?),
-            end: ends.remove(&(fleet, row.get(1)?)),
+            end: ends.remove(&(fleet, position)),
         };
+        if let Some(came) = collected.remove(&(fleet, counted(position)?)) {
+            machine.name = came.node;
+            machine.run = came.run;
+        }
         Ok((fleet, machine))
     })? {
         machines.entry(fleet).or_default().push(machine);
@@ -121,12 +144,16 @@ pub(super) fn fleets(db: &Connection) -> Result<Vec<FleetRecord>, DbError> {
         let command: String = row.get(2)?;
         let owner =
             Owner { pid: row.get(3)?, start_ticks: unsigned(row.get(4)?), boot_id: row.get(5)? };
+        let machines = machines.remove(&fleet).unwrap_or_default();
+        // Slurm needs no process of plumb while it works.
+        let is_expected =
+            of_slurm.contains(&fleet) && machines.iter().any(|machine| machine.end.is_none());
         Ok(FleetRecord {
             fleet,
             started_unix_ns: row.get(1)?,
             command: serde_json::from_str(&command)?,
-            is_running: owner::lives(&owner),
-            machines: machines.remove(&fleet).unwrap_or_default(),
+            is_running: is_expected || owner::lives(&owner),
+            machines,
         })
     })
 }

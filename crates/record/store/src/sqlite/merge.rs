@@ -18,7 +18,7 @@ use rusqlite::{Connection, ErrorCode, TransactionBehavior, params};
 
 use super::db_error::DbError;
 use super::snapshot::Snapshot;
-use super::{content, fleet, read};
+use super::{content, fleet, read, slurm};
 use crate::answers::MergeReport;
 use crate::error::StoreError;
 
@@ -140,6 +140,12 @@ impl Merge<'_> {
         if fleet::has_tables(self.db, "other")? {
             fleet::create(self.db)?;
             for table in fleet::TABLES {
+                changed += self.add(table)?;
+            }
+        }
+        if slurm::has_tables(self.db, "other")? {
+            slurm::create(self.db)?;
+            for table in slurm::TABLES {
                 changed += self.add(table)?;
             }
         }

@@ -16,6 +16,7 @@ mod read;
 mod salt;
 mod schema;
 mod series;
+mod slurm;
 mod snapshot;
 mod store;
 mod updates;

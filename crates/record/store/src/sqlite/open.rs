@@ -215,7 +215,7 @@ pub(super) fn beside(path: &Path, suffix: &str) -> PathBuf {
 #[cfg(test)]
 mod tests {
     use super::{APPLICATION_ID, KNOWN, SCHEMA, journal, on_network, writable};
-    use crate::sqlite::schema::{DERIVED, FLEET, KEPT, SALT};
+    use crate::sqlite::schema::{DERIVED, FLEET, KEPT, SALT, SLURM};
     use rusqlite::Connection;
     use std::path::Path;
 
@@ -226,6 +226,7 @@ mod tests {
         db.execute_batch(DERIVED).unwrap();
         db.execute_batch(KEPT).unwrap();
         db.execute_batch(FLEET).unwrap();
+        db.execute_batch(SLURM).unwrap();
         db.execute_batch(SALT).unwrap();
         let loose: i64 = db
             .query_row(

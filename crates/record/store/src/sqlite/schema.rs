@@ -15,6 +15,9 @@ pub(super) const KEPT: &str = include_str!("kept.sql");
 /// The tables of fleets. They are no part of the numbered schema either: a store gets them with its first fleet.
 pub(super) const FLEET: &str = include_str!("fleet.sql");
 
+/// The tables of fleets that Slurm carries out. They are no part of the numbered schema either.
+pub(super) const SLURM: &str = include_str!("slurm.sql");
+
 /// The table of the salt of secrets. It is no part of the numbered schema either.
 pub(super) const SALT: &str = include_str!("salt.sql");
 

@@ -3,16 +3,16 @@
 use std::path::{Path, PathBuf};
 
 use plumb_model::{
-    CounterAmount, FleetRecord, Host, Id, MachineEnd, Owner, RecordSource, RunCosts, RunRecord,
-    RunUpdate, SeriesName, Stamped, Target, Trace,
+    CollectedRun, CounterAmount, FleetRecord, Host, Id, MachineEnd, Owner, RecordSource, RunCosts,
+    RunRecord, RunUpdate, SeriesName, SlurmFleet, SlurmJob, Stamped, Target, Trace,
 };
 use rusqlite::Connection;
 
 use super::db_error::{DbError, at};
 use super::write::SqliteWriter;
 use super::{
-    baseline, counters, derived, fleet, info, kept, merge, open, read, salt, series, snapshot,
-    updates,
+    baseline, counters, derived, fleet, info, kept, merge, open, read, salt, series, slurm,
+    snapshot, updates,
 };
 use crate::answers::{
     AuditFact, Baseline, DerivedRun, FreshlyDerived, KeptFile, MergeReport, RunEnd, RunSummary,
@@ -194,6 +194,41 @@ impl Backend for Sqlite {
 
     fn fleets(&self) -> Result<Vec<FleetRecord>, StoreError> {
         self.read(fleet::fleets)
+    }
+
+    fn begin_slurm_fleet(
+        &self,
+        fleet: &FleetRecord,
+        owner: &Owner,
+        slurm: &SlurmFleet,
+    ) -> Result<(), StoreError> {
+        self.change(|db| {
+            let step = db.transaction()?;
+            fleet::insert(&step, fleet, owner)?;
+            slurm::insert(&step, slurm)?;
+            Ok(step.commit()?)
+        })
+    }
+
+    fn add_slurm_jobs(&self, fleet: Id, jobs: &[SlurmJob]) -> Result<(), StoreError> {
+        self.change(|db| slurm::add_jobs(db, fleet, jobs))
+    }
+
+    fn add_slurm_facts(&self, fleet: Id, jobs: &[SlurmJob]) -> Result<(), StoreError> {
+        self.change(|db| slurm::add_facts(db, fleet, jobs))
+    }
+
+    fn add_slurm_run(
+        &self,
+        fleet: Id,
+        at_unix_ns: i64,
+        run: &CollectedRun,
+    ) -> Result<(), StoreError> {
+        self.change(|db| slurm::add_run(db, fleet, at_unix_ns, run))
+    }
+
+    fn slurm_fleets(&self) -> Result<Vec<SlurmFleet>, StoreError> {
+        self.read(slurm::fleets)
     }
 
     fn keep_files(&self, runs: &[Id], files: &[KeptFile]) -> Result<(), StoreError> {

@@ -7,6 +7,7 @@ mod counters;
 mod derived;
 mod events;
 mod files;
+mod fleets;
 mod folder;
 mod layers;
 mod merge;

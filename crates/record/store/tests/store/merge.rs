@@ -327,6 +327,7 @@ fn every_table_is_merged_but_imports_and_salt() {
     let there = room.store("there", &[&eventful(id(1), id(2))]);
     let db = Connection::open(there.path()).unwrap();
     db.execute_batch(include_str!("../../src/sqlite/fleet.sql")).unwrap();
+    db.execute_batch(include_str!("../../src/sqlite/slurm.sql")).unwrap();
     db.execute_batch(
         "INSERT INTO preparation VALUES (1, 0, 90, 0, 'governor', 'powersave', 'performance', 9);
          INSERT INTO exclusion VALUES (1, 'steal');
@@ -339,6 +340,11 @@ fn every_table_is_merged_but_imports_and_salt() {
          INSERT INTO fleet_machine VALUES (x'01930000000070008000000000000003', 0, 'web1',
            x'01930000000070008000000000000002');
          INSERT INTO fleet_outcome VALUES (x'01930000000070008000000000000003', 0, 2, 'complete', NULL, '[]');
+         INSERT INTO slurm_fleet VALUES (x'01930000000070008000000000000003', '/srv/fleet', '[]', 0, 100);
+         INSERT INTO slurm_job VALUES (x'01930000000070008000000000000003', 0, 1, 12, 0, 1);
+         INSERT INTO slurm_fact VALUES (x'01930000000070008000000000000003', 0, 1, 2, 'failed', NULL, 'n1', 4, 0);
+         INSERT INTO slurm_run VALUES (x'01930000000070008000000000000003', 0, 1, 3, 'n1',
+           x'01930000000070008000000000000002');
          INSERT INTO audit SELECT machine, environment, 1, '{}', 'web1' FROM target LIMIT 1;",
     )
     .unwrap();

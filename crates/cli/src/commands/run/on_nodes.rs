@@ -1,0 +1,44 @@
+//! `plumb fleet run`: what the nodes of a cluster are to run.
+
+use std::collections::BTreeMap;
+
+use clap::{Args, Command, FromArgMatches};
+
+use crate::commands::run::RunArgs;
+use crate::error::{CommandError, Result};
+use crate::fleet::slurm::submit::NodeWork;
+use crate::planning::points;
+
+/// Checks what nodes are to measure, as far as this machine can know, so that no job waits in a queue only to refuse it.
+///
+/// # Errors
+/// When `plumb run` would refuse the command, or an option means nothing on a node.
+pub fn work_for_nodes(names: &[String], options: &[String]) -> Result<NodeWork> {
+    let mut words = names.to_vec();
+    words.extend(options.iter().cloned());
+    let args = parsed(&words)?;
+    args.refuse_on_nodes()?;
+    let mut suites = BTreeMap::new();
+    for (number, (name, text)) in points::suites_in_files(names)?.into_iter().enumerate() {
+        let file = format!("suite-{number}.toml");
+        for word in words.iter_mut().take(names.len()).filter(|word| **word == name) {
+            file.clone_into(word);
+        }
+        suites.insert(file, text);
+    }
+    Ok(NodeWork { run: words, suites, keeps_secrets: args.keeps_secrets() })
+}
+
+fn parsed(words: &[String]) -> Result<RunArgs> {
+    let command = RunArgs::augment_args(Command::new("plumb run").no_binary_name(true));
+    let matches = command.try_get_matches_from(words).map_err(|error| refused(&error))?;
+    RunArgs::from_arg_matches(&matches).map_err(|error| refused(&error))
+}
+
+/// What clap says about a word, without the usage of `plumb run`.
+fn refused(error: &clap::Error) -> CommandError {
+    let text = error.to_string();
+    let first = text.lines().next().unwrap_or_default().trim_start_matches("error: ");
+    CommandError::usage(first.to_owned())
+        .hint("`plumb run --help` shows the options that may follow `--`")
+}
