@@ -1,5 +1,7 @@
 //! Identities: UUIDv7 from the wall clock and the kernel's random numbers (RFC 9562).
 
+use std::sync::atomic::{AtomicI64, Ordering};
+
 use plumb_model::Id;
 use rustix::rand::{GetRandomFlags, getrandom};
 
@@ -12,12 +14,19 @@ pub fn fresh_id() -> Id {
     id_of(now().unix_ns / 1_000_000)
 }
 
+/// The last millisecond that [`fresh_ids`] gave to an identity.
+static LAST_MS: AtomicI64 = AtomicI64::new(0);
+
 /// As many identities, each of a millisecond of its own: people type only the digits of the time, which would otherwise be
-/// ambiguous. The first is of the next millisecond, so that it differs from an identity that was just made, too.
+/// ambiguous. They begin with the next millisecond, or after those of the last call in this process, so that many identities are
+/// ahead of the clock. Those of another process may share their digits.
 #[must_use]
 pub fn fresh_ids(count: usize) -> Vec<Id> {
-    let first = now().unix_ns / 1_000_000 + 1;
-    (first..).take(count).map(id_of).collect()
+    let next_ms = now().unix_ns / 1_000_000 + 1;
+    let first = next_ms.max(LAST_MS.load(Ordering::Relaxed) + 1);
+    let ids: Vec<Id> = (first..).take(count).map(id_of).collect();
+    LAST_MS.fetch_max(first + ids.len() as i64, Ordering::Relaxed);
+    ids
 }
 
 fn id_of(unix_ms: i64) -> Id {
@@ -41,8 +50,9 @@ mod tests {
     #[test]
     fn ids_that_are_made_together_differ_in_the_digits_that_people_type() {
         let first = fresh_id();
-        let mut typed: BTreeSet<String> = fresh_ids(300).into_iter().map(short_id).collect();
-        assert_eq!(typed.len(), 300);
+        let both = fresh_ids(300).into_iter().chain(fresh_ids(300));
+        let mut typed: BTreeSet<String> = both.map(short_id).collect();
+        assert_eq!(typed.len(), 600);
         assert!(typed.insert(short_id(first)));
     }
 

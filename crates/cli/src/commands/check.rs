@@ -5,6 +5,7 @@ mod machines;
 mod proof;
 mod steps;
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -18,7 +19,7 @@ use plumb_model::{
 };
 use plumb_query::{Selection, StoredRuns};
 use plumb_report::{check_card, check_json, check_markdown};
-use plumb_store::{Baseline, Store};
+use plumb_store::{Baseline, RunSummary, Store};
 use plumb_suite::{margin, pause_ns, share};
 
 use self::steps::{CheckSteps, MachineCheck, MachinePlan, StepRunner};
@@ -65,7 +66,8 @@ is to report such a slow-down. If plumb finds a difference without extra work, m
 miss such a slow-down, the check abstains and exits with 5.
 
 Exit codes: 0 no regression, 1 a confirmed regression, 3 a series could not be measured, 4 a workload failed, 5 no \
-verdict (--strict), or the check abstains (--prove).")]
+verdict (--strict), or the check abstains (--prove). With --on, 4 also means that some machines could not be checked, even \
+if others became slower, and of an unchanged fleet each machine may fail in 1 of 100 checks.")]
 pub struct CheckArgs {
     /// The baseline [default: the most recently changed one]
     #[arg(long, value_name = "NAME")]
@@ -153,7 +155,7 @@ fn check(args: &CheckArgs, store: Option<&Path>, ui: &Ui) -> Result<Exit> {
     Ok(exit(&finding, args.strict))
 }
 
-/// How the steps of a check are taken.
+/// The steps of a check, with the pauses and sessions that the user wants.
 fn steps<'s>(args: &CheckArgs, runner: &'s dyn StepRunner, ui: &'s Ui) -> Result<CheckSteps<'s>> {
     Ok(CheckSteps {
         runner,
@@ -163,7 +165,7 @@ fn steps<'s>(args: &CheckArgs, runner: &'s dyn StepRunner, ui: &'s Ui) -> Result
     })
 }
 
-/// Who compares with a baseline.
+/// The comparison with a baseline.
 fn checker<'s>(stored: &'s StoredBaseline, args: &CheckArgs, margin: f64) -> Result<Checker<'s>> {
     let now = plumb_machine::now().unix_ns;
     Checker::new(stored.against(args.by), margin, now).map_err(|why| {
@@ -258,42 +260,48 @@ fn read(store: Option<&Path>, args: &CheckArgs, ui: &Ui) -> Result<StoredBaselin
     let baseline = chosen(&store, args.baseline.as_deref())?;
     let all = StoredRuns::read(&store, &in_store(&store, &baseline.runs)?)?;
     let members = on_this_machine(&baseline.name, all, args, ui)?;
-    with_members(&store, &baseline, members)
+    let first = first_set(&store, &baseline)?;
+    with_members(&store, &baseline.name, members, first.as_ref(), &store.summaries()?, args.by)
 }
 
-/// A baseline with those of its runs that count.
-fn with_members(store: &Store, baseline: &Baseline, members: StoredRuns) -> Result<StoredBaseline> {
+/// A baseline with those of its runs that count; `first` is the whole baseline as it was first set, if that had other runs.
+fn with_members(
+    store: &Store,
+    name: &str,
+    members: StoredRuns,
+    first: Option<&(i64, StoredRuns)>,
+    summaries: &[RunSummary],
+    by: By,
+) -> Result<StoredBaseline> {
     let ids: Vec<Id> = members.runs.iter().map(|run| run.run).collect();
-    let others = plumb_query::others(&store.summaries()?, &ids);
+    let others = plumb_query::others(summaries, &ids, by);
     let earlier = plumb_query::read(store, Selection::Runs(&others))?;
     let plan = match members.runs.last() {
         Some(newest) => Some(store.record(newest.run)?.plan),
         None => None,
     };
-    let first = first_set(store, baseline, &members)?;
-    Ok(StoredBaseline { name: baseline.name.clone(), members, first, earlier, plan })
+    let first = first.and_then(|(set_unix_ns, runs)| {
+        let mut runs = runs.clone();
+        runs.retain(|run| members.runs.iter().any(|member| member.is_one_machine(run, By::Host)));
+        (!runs.runs.is_empty()).then_some((*set_unix_ns, runs))
+    });
+    Ok(StoredBaseline { name: name.to_owned(), members, first, earlier, plan })
 }
 
 /// Those of the runs that the store has.
 fn in_store(store: &Store, wanted: &[Id]) -> Result<Vec<Id>> {
-    let here = store.runs()?;
+    let here: BTreeSet<Id> = store.runs()?.into_iter().collect();
     Ok(wanted.iter().filter(|run| here.contains(run)).copied().collect())
 }
 
-/// The baseline as it was first set, if its runs were others; of these, those that were measured where the present ones
-/// were.
-fn first_set(
-    store: &Store,
-    baseline: &Baseline,
-    members: &StoredRuns,
-) -> Result<Option<(i64, StoredRuns)>> {
+/// The baseline as it was first set, and when, if its runs were others.
+fn first_set(store: &Store, baseline: &Baseline) -> Result<Option<(i64, StoredRuns)>> {
     let Some(first) = store.first_baseline(&baseline.name)? else { return Ok(None) };
     if first.runs == baseline.runs {
         return Ok(None);
     }
-    let mut runs = StoredRuns::read(store, &in_store(store, &first.runs)?)?;
-    runs.retain(|run| members.runs.iter().any(|member| member.is_one_machine(run, By::Host)));
-    Ok((!runs.runs.is_empty()).then_some((first.changed_unix_ns, runs)))
+    let runs = StoredRuns::read(store, &in_store(store, &first.runs)?)?;
+    Ok(Some((first.changed_unix_ns, runs)))
 }
 
 /// A plan of the baseline for another run.

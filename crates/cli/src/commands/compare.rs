@@ -239,7 +239,7 @@ fn say_hosts(store: &Store, found: &ComparisonFinding, typed: &[String], ui: &Ui
     let first = ids.first().map(|run| store.targets(*run)).transpose()?.unwrap_or_default();
     let Some(first) = first.first() else { return Ok(()) };
     let mut others = 0;
-    for run in plumb_query::others(&store.summaries()?, &ids) {
+    for run in plumb_query::others(&store.summaries()?, &ids, By::Kind) {
         let is_other = |target: &Target| {
             target.is_one_with(first, By::Kind) && !target.is_one_with(first, By::Host)
         };

@@ -45,7 +45,7 @@ enum FleetAction {
     Show {
         /// The id of the fleet, or its beginning [default: the last one]
         fleet: Option<String>,
-        /// Show every result of every machine, also of more than eight
+        /// Show every result, even with more than eight machines
         #[arg(long)]
         full: bool,
     },

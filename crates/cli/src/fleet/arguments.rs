@@ -6,8 +6,8 @@ use std::num::NonZeroUsize;
 use std::path::Path;
 
 use clap::Args;
-use plumb_agent::{MachineAddress, read_inventory};
-use plumb_model::FLEET_LABEL;
+use plumb_agent::{MachineAddress, read_inventory, read_yaml_inventory};
+use plumb_model::{FLEET_LABEL, Host};
 
 use crate::error::{CommandError, Result};
 
@@ -87,6 +87,14 @@ impl MachineArgs {
                 .map(|text| text.parse().map_err(|why| CommandError::usage(format!("--on: {why}"))))
                 .collect::<Result<Vec<MachineAddress>>>()?,
         };
+        for machine in &machines {
+            let name = machine.name();
+            name.parse::<Host>().map_err(|why| {
+                CommandError::usage(format!("`{name}` cannot be the name of a host: {why}")).hint(
+                    "an alias in ~/.ssh/config, or ansible_host, gives the address another name",
+                )
+            })?;
+        }
         let mut names = BTreeSet::new();
         match machines.iter().find(|machine| !names.insert(machine.name().to_owned())) {
             Some(twice) => Err(CommandError::usage(format!("{} is named twice", twice.name()))
@@ -131,6 +139,8 @@ fn of_inventory(typed: &str) -> Result<Vec<MachineAddress>> {
     };
     let wrong = |why: String| CommandError::usage(format!("the inventory {file}: {why}"));
     let text = fs::read_to_string(file).map_err(|error| wrong(error.to_string()))?;
-    let inventory = read_inventory(&text).map_err(|error| wrong(error.to_string()))?;
+    let is_yaml = [".yml", ".yaml"].iter().any(|ending| file.ends_with(ending));
+    let read = if is_yaml { read_yaml_inventory(&text) } else { read_inventory(&text) };
+    let inventory = read.map_err(|error| wrong(error.to_string()))?;
     inventory.machines(group).map_err(|error| wrong(error.to_string()))
 }

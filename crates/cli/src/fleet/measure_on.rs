@@ -555,6 +555,7 @@ impl NearEnd<'_> {
             NewsKind::Over(ended) => {
                 progress.over(machine, &ended);
                 let end = self.without_secrets(run.end(ended))?;
+                run.keep_end(end.clone());
                 let Some(fleet) = self.fleet else { return Ok(()) };
                 let now_ns = plumb_machine::now().unix_ns;
                 Ok(self.store.end_machine(fleet, machine, now_ns, &end)?)

@@ -108,8 +108,12 @@ impl MachineRun {
         };
         let end = machine_end(&ended);
         self.ended = Some(ended);
-        self.machine_end = Some(end.clone());
         end
+    }
+
+    /// Keeps what became of it, without secrets.
+    pub fn keep_end(&mut self, end: MachineEnd) {
+        self.machine_end = Some(end);
     }
 
     /// The exit code that the machine alone would give.

@@ -228,12 +228,26 @@ pub fn interrupted(store: &Store, run: Id) -> Result<RunRecord> {
     let record = store.record(run)?;
     let name = short(run);
     match record.status {
+        RunStatus::Interrupted if is_of_other_machine(&record) => {
+            Err(CommandError::usage(format!("run {name} was measured on another machine"))
+                .hint("such a run cannot be completed later; start it again with --on"))
+        }
         RunStatus::Interrupted => Ok(record),
         RunStatus::Complete => Err(CommandError::usage(format!("run {name} is complete"))
             .hint("plumb show --runs lists the runs; plumb run starts a new one")),
         RunStatus::Running => Err(CommandError::usage(format!("run {name} is still running"))
             .hint("plumb show --runs lists the runs")),
     }
+}
+
+/// Whether the run was made for a command with `--on` or `--inventory`.
+fn is_of_other_machine(record: &RunRecord) -> bool {
+    let mut options = record.command.iter().take_while(|word| *word != "--");
+    record.plan.labels.contains_key(FLEET_LABEL)
+        || options.any(|word| {
+            let name = word.split('=').next().unwrap_or_default();
+            ["--on", "--inventory"].contains(&name)
+        })
 }
 
 /// The host that carries a job out. A run that is completed stays on its host.
@@ -250,15 +264,9 @@ fn host(job: &MeasuringJob<'_>, ui: &Ui) -> Result<Host> {
             let error = CommandError::usage(format!(
                 "run {name} was started on host {before}, but this is {here}"
             ));
-            return Err(if run.plan.labels.contains_key(FLEET_LABEL) {
-                error.hint(
-                    "a run on another machine cannot be completed later; start it again with --on",
-                )
-            } else {
-                error.hint(format!(
-                    "plumb run --resume {name} --host {before}    if it is the same host"
-                ))
-            });
+            return Err(error.hint(format!(
+                "plumb run --resume {name} --host {before}    if it is the same host"
+            )));
         }
         _ => here,
     };

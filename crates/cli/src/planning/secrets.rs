@@ -128,6 +128,24 @@ fn texts<'s>(
     })
 }
 
+/// Refuses a stored plan for another machine if it needs secrets: only this process could have them.
+///
+/// # Errors
+/// When it has placeholders.
+pub fn refuse_for_other_machine(plan: &Plan) -> Result<()> {
+    for planned in points(plan) {
+        let texts = planned.point.settings.values().filter_map(Value::text);
+        if let Some(placeholder) = texts.flat_map(placeholders).next() {
+            return Err(CommandError::usage(format!(
+                "`{}` needs a secret that plumb did not store: {placeholder}",
+                planned.name()
+            ))
+            .hint("plumb baseline set NAME --on HOST,… --keep-secrets    stores it"));
+        }
+    }
+    Ok(())
+}
+
 /// Finds the secrets of placeholders that a plan has from the store.
 fn recall(planned: &PlannedPoint, salt: SecretSalt, known: &mut KnownSecrets) -> Result<()> {
     let texts = planned.point.settings.values().filter_map(Value::text);

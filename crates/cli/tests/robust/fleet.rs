@@ -306,6 +306,22 @@ fn a_machine_that_is_slow_for_its_kind_is_confirmed_by_fresh_runs() {
 }
 
 #[test]
+fn summaries_of_many_machines_have_verdicts_and_reasons() {
+    let sshd = FarSshd::start();
+    let hosts: String = (1..=9).map(|number| format!("web{number} ansible_host=far\n")).collect();
+    sshd.place.write("hosts", &hosts).unwrap();
+    let ab = "ab --no-lock -q --on-interference keep --prepare none --monitor none --max-pairs 8";
+    let mut plumb = sshd.plumb(&format!("{ab} --inventory hosts --fail-on slower"));
+    let ran = ProgramOutput::from(plumb.args(["true", "sleep 0.05"]).output().unwrap()).exits(1);
+    ran.shows(&["9 of 9 machines measured", "Compared with true", "web9", "slower"]);
+    // Every second invocation fails, so that all machines measure and have a failure to report.
+    let mut plumb =
+        sshd.plumb("exec -n 2 --no-lock -q --prepare none --monitor none --inventory hosts");
+    let ran = ProgramOutput::from(plumb.args(["true", "false"]).output().unwrap()).exits(4);
+    ran.shows(&["web9: false failed in ", "exit status 1"]);
+}
+
+#[test]
 fn sides_are_compared_on_every_machine() {
     let sshd = FarSshd::start();
     let ab = "ab --no-lock --on-interference keep --prepare none --monitor none --max-pairs 8";
@@ -354,6 +370,7 @@ fn every_machine_is_checked_against_its_own_runs_of_the_baseline() {
         "closed is left out of the further runs",
         "has 12 runs",
     ]);
+    sshd.run(&format!("{set} --runs 0 --on far")).exits(2).says(&["--runs 0 measures nothing"]);
     let alone = sshd.run(&format!("{set} --runs 6 --on closed")).exits(3);
     alone.says(&["no machine could measure; the baseline is unchanged"]);
     // Both are checked by one command, and one alone is slower.
@@ -366,6 +383,8 @@ fn every_machine_is_checked_against_its_own_runs_of_the_baseline() {
         assert_ne!(machine["check"]["outcome"], "regression", "{machine}");
     }
     assert!(machines[2]["why"].as_str().unwrap().contains("has no runs of this machine"));
+    let text = sshd.run("check --no-lock --apart 0s --by kind --on other,closed").exits(4);
+    text.shows(&["1 of 2 machines checked: no regression", "12 runs", "closed"]);
     work("0.06");
     let slower = parsed(&sshd.run("check --no-lock --apart 0s --on far --json"));
     let check = &slower["machines"][0]["check"];

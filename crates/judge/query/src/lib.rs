@@ -30,7 +30,7 @@ use plumb_analysis::{
     CONFIRMS_LABEL, CommonMovements, CompareSettings, ComparisonFinding, HistoryFinding,
     RunFinding, RunQuestions, RunReader, Traces, compare, history, summarise, summarise_with,
 };
-use plumb_model::{Host, Id, InvocationRecord, RunRecord, SeriesInRun};
+use plumb_model::{By, Host, Id, InvocationRecord, RunRecord, SeriesInRun};
 use plumb_store::{RunSummary, Store, StoreError};
 
 use crate::counters::counters_of;
@@ -132,7 +132,10 @@ fn compared(
     reader: &mut RunReader<'_, StoreError>,
 ) -> Result<ComparisonFinding, StoreError> {
     let stored = StoredRuns::read(store, runs)?;
-    let others = others(&store.summaries()?, runs);
+    let is_by_kind =
+        settings.by.as_deref().is_some_and(|by| by.split(',').any(|field| field == By::KIND));
+    let by = if is_by_kind { By::Kind } else { By::Host };
+    let others = others(&store.summaries()?, runs, by);
     let earlier = read(store, Selection::Runs(&others))?;
     compare(&stored.runs, &stored.series, &earlier, settings, reader)
 }

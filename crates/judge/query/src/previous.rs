@@ -1,7 +1,7 @@
 //! How a run compares with the newest comparable one before it.
 
 use plumb_analysis::{EarlierRuns, FEWEST_SERIES, SinceLast, is_comparable_run, series_since};
-use plumb_model::{Id, MARGIN, RunStatus, SeriesInRun};
+use plumb_model::{By, Id, MARGIN, RunStatus, SeriesInRun};
 use plumb_store::{RunSummary, Store, StoreError};
 
 use crate::earlier::others;
@@ -50,7 +50,7 @@ pub(crate) fn earlier_runs(
     for before in runs[..place].iter().rev().filter(may_be_like).take(MOST_TRIED) {
         let Some(series) = known.read(store, &[before.run])?.pop() else { continue };
         if is_comparable_run(this, &series) {
-            let others = known.read(store, &others(runs, &[before.run, run]))?;
+            let others = known.read(store, &others(runs, &[before.run, run], By::Host))?;
             return Ok(Some(EarlierRuns { before: series, others }));
         }
     }

@@ -25,7 +25,7 @@ mod visit;
 
 pub use checked_events::CheckedEvents;
 pub use destination::MachineAddress;
-pub use inventory::{Inventory, InventoryError, read_inventory};
+pub use inventory::{Inventory, InventoryError, read_inventory, read_yaml_inventory};
 pub use log_line::{AgentEnd, EVENTS_SCHEMA, LogLine, MOST_LINE};
 pub use near_end::{NearRequest, SILENCE, read_ticket, watch};
 pub use spool::EventSpool;

@@ -3,7 +3,7 @@
 //! A page is made of what it needs and no more: a run's record and, for how it compares with earlier ones, their
 //! series without samples, which the store keeps. Nothing is kept here.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
 
 use plumb_analysis::{
@@ -316,13 +316,9 @@ impl<'a> StorePages<'a> {
 
     /// The fleets of which a run has a page, oldest first.
     pub(crate) fn fleets(&self) -> Result<Vec<FleetRecord>, StoreError> {
+        let shown: HashSet<Id> = self.shown_runs().map(|run| run.run).collect();
         let mut fleets = self.store.fleets()?;
-        fleets.retain(|fleet| {
-            fleet
-                .machines
-                .iter()
-                .any(|machine| self.has(machine.run) && self.links.run(machine.run))
-        });
+        fleets.retain(|fleet| fleet.machines.iter().any(|machine| shown.contains(&machine.run)));
         Ok(fleets)
     }
 

@@ -5,16 +5,16 @@ use std::path::{Path, PathBuf};
 
 use plumb_agent::{MachineAddress, PlannedWork};
 use plumb_analysis::Checker;
-use plumb_model::{Host, RunRecord};
+use plumb_model::{By, Host, RunRecord};
 use plumb_query::StoredRuns;
 use plumb_report::{CheckOfMachine, machine_checks_card, machine_checks_json};
-use plumb_store::{Baseline, Store};
+use plumb_store::{RunSummary, Store};
 use plumb_suite::margin;
 
 use super::steps::{MachineCheck, MachinePlan, StepRunner};
 use super::{
-    CheckArgs, StoredBaseline, checker, chosen, exit, fresh, in_store, refuse_fatal, steps,
-    with_members,
+    CheckArgs, StoredBaseline, checker, chosen, exit, first_set, fresh, in_store, refuse_fatal,
+    steps, with_members,
 };
 use crate::error::{CommandError, Exit, Result};
 use crate::fleet::arguments::{has_fleet_label, refuse_options};
@@ -22,6 +22,7 @@ use crate::fleet::measure_on::{FleetRequest, FleetWork, MachineWork, carry_out};
 use crate::fleet::outcome::{MachineRun, exit as exit_of_runs};
 use crate::locate;
 use crate::measuring::job::FailPolicy;
+use crate::planning::secrets;
 use crate::ui::Ui;
 
 impl CheckArgs {
@@ -44,10 +45,10 @@ impl CheckArgs {
         ])?;
         let margin = margin(&self.margin)?;
         let store = Store::open(locate::store(store)?)?;
-        let baseline = chosen(&store, self.baseline.as_deref())?;
+        let whole = WholeBaseline::read(&store, self)?;
         let mut baselines: Vec<Result<StoredBaseline>> = Vec::new();
         for machine in &machines {
-            baselines.push(of_machine(&store, &baseline, machine, self));
+            baselines.push(whole.of_machine(&store, machine, self));
         }
         let mut checkers: Vec<Result<Checker<'_>>> = Vec::new();
         for stored in &baselines {
@@ -117,46 +118,76 @@ fn worst(exits: impl Iterator<Item = Exit>) -> Exit {
     }
 }
 
-/// The runs of the baseline that a machine is compared with.
-fn of_machine(
-    store: &Store,
-    baseline: &Baseline,
-    machine: &MachineAddress,
-    args: &CheckArgs,
-) -> Result<StoredBaseline> {
-    let host = match machine {
-        MachineAddress::Local { .. } => locate::host(None)?,
-        MachineAddress::Ssh { name, .. } => name.parse().unwrap_or(Host::UNKNOWN),
-    };
-    let mut members = StoredRuns::read(store, &in_store(store, &baseline.runs)?)?;
-    if !args.force {
-        members
-            .retain(|run| run.place.as_ref().is_none_or(|place| args.by.mixes(&place.host, &host)));
-    }
-    let set = format!("plumb baseline set NAME --on {}", machine.name());
-    if members.runs.is_empty() {
-        return Err(CommandError::usage(format!(
-            "the baseline {} has no runs of this machine",
-            baseline.name
-        ))
-        .hint(format!("{set}    measures a baseline of it"))
-        .hint("plumb check --by kind --on HOST,…    uses the runs of all hosts of this kind"));
-    }
-    let number = kinds(&members).collect::<BTreeSet<&String>>().len();
-    if number > 1 && !args.force {
-        return Err(CommandError::usage(format!(
-            "the runs of the baseline {} are of {number} kinds of machines",
-            baseline.name
-        ))
-        .hint(format!("{set}    measures a baseline of this machine alone")));
-    }
-    with_members(store, baseline, members)
+/// A baseline with the runs of all machines, which is read once.
+struct WholeBaseline {
+    name: String,
+    members: StoredRuns,
+    /// The runs of the baseline as it was first set, and when that was, if these are others.
+    first: Option<(i64, StoredRuns)>,
+    summaries: Vec<RunSummary>,
 }
 
-/// The fingerprints of the machines that measured these runs.
-fn kinds(stored: &StoredRuns) -> impl Iterator<Item = &String> {
-    let places = stored.runs.iter().filter_map(|run| run.place.as_ref());
-    places.map(|place| &place.machine.fingerprint)
+impl WholeBaseline {
+    fn read(store: &Store, args: &CheckArgs) -> Result<Self> {
+        let baseline = chosen(store, args.baseline.as_deref())?;
+        Ok(Self {
+            members: StoredRuns::read(store, &in_store(store, &baseline.runs)?)?,
+            first: first_set(store, &baseline)?,
+            summaries: store.summaries()?,
+            name: baseline.name,
+        })
+    }
+
+    /// The part with which a machine is compared: its own runs, or with `--by kind` those of all machines of its kind.
+    fn of_machine(
+        &self,
+        store: &Store,
+        machine: &MachineAddress,
+        args: &CheckArgs,
+    ) -> Result<StoredBaseline> {
+        let host = host(machine)?;
+        let mut own = self.members.clone();
+        own.retain(|run| By::Host.mixes(run.host(), &host));
+        let mut members = own.clone();
+        if args.by == By::Kind || (args.force && own.runs.is_empty()) {
+            members = self.members.clone();
+            // Only runs of its kind, if its own ones show that.
+            if let Some(kind) = own.runs.last().map(|run| run.machine().to_owned()) {
+                members.retain(|run| run.machine() == kind);
+            }
+        }
+        let set = format!("plumb baseline set NAME --on {}", machine.name());
+        if members.runs.is_empty() {
+            return Err(CommandError::usage(format!(
+                "the baseline {} has no runs of this machine",
+                self.name
+            ))
+            .hint(format!("{set}    measures a baseline of it, under another name"))
+            .hint("plumb check --by kind --on HOST,…    uses the runs of all hosts of this kind"));
+        }
+        let kinds: BTreeSet<&str> = members.runs.iter().map(|run| run.machine()).collect();
+        if kinds.len() > 1 && !args.force {
+            return Err(CommandError::usage(format!(
+                "the baseline {} has runs of {} kinds of machines, and none of this one",
+                self.name,
+                kinds.len()
+            ))
+            .hint(format!("{set}    measures a baseline of it, under another name")));
+        }
+        let first = self.first.as_ref();
+        let stored = with_members(store, &self.name, members, first, &self.summaries, args.by)?;
+        secrets::refuse_for_other_machine(&stored.plan()?)?;
+        Ok(stored)
+    }
+}
+
+/// The name of a machine as the host of its runs.
+fn host(machine: &MachineAddress) -> Result<Host> {
+    match machine {
+        MachineAddress::Local { .. } => locate::host(None),
+        // The name was checked when it was typed.
+        MachineAddress::Ssh { name, .. } => name.parse().map_err(CommandError::bug),
+    }
 }
 
 /// Measures on the machines.
@@ -172,10 +203,10 @@ impl MachineRunner<'_> {
     /// A plan as the agent of a machine gets it.
     fn work(&self, of: &MachinePlan) -> Result<MachineWork> {
         let stored = self.baselines[of.machine].as_ref().map_err(Clone::clone)?;
-        let kind = kinds(&stored.members).next().cloned();
+        let kind = stored.members.runs.last().map(|run| run.machine().to_owned());
         let planned = PlannedWork {
             plan: fresh(&of.plan, self.args)?,
-            fingerprint: kind.filter(|_| !self.args.force),
+            fingerprint: kind.filter(|kind| !self.args.force && !kind.is_empty()),
             dir: self.args.target.folder().map(PathBuf::from),
             waits_for_lock: !self.args.no_lock,
         };

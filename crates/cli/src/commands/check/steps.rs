@@ -1,5 +1,6 @@
 //! The steps of a check: screening, confirmation and controls. Several machines take each step at the same time.
 
+use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
 
 use plumb_analysis::{Caveats, CheckFinding, Checker, ConfirmingSessions, FreshRun, canary_shift};
@@ -112,7 +113,7 @@ impl<'c> MachineCheck<'c> {
     }
 }
 
-/// How the steps are taken.
+/// Takes the steps, each on all machines at the same time.
 pub(super) struct CheckSteps<'s> {
     /// Measures on this machine, or on others.
     pub(super) runner: &'s dyn StepRunner,
@@ -157,14 +158,17 @@ impl CheckSteps<'_> {
             return Ok(());
         }
         for session in 1..=self.sessions {
-            self.confirm_once(checks, session)?;
+            // All machines may be lost by now.
+            if checks.iter().any(MachineCheck::is_flagged) {
+                self.confirm_once(checks, session)?;
+            }
         }
         self.null_control(checks)?;
         // How far work that nothing has changed moves is what the machine itself does meanwhile.
         let canaries = canary_points()?;
         let plan =
             |check: &MachineCheck<'_>| check.is_flagged().then(|| canary_plan(check, &canaries));
-        self.take(checks, CANARY_STEP, plan, |check, record| {
+        self.take_control(checks, CANARY_STEP, plan, |check, record| {
             let before = check.canaries.as_ref().map(|canaries| canaries.series.as_slice());
             let now = FreshRun::of(record);
             check.doubts.canary_shift = canary_shift(before.unwrap_or_default(), &now.series);
@@ -211,9 +215,10 @@ impl CheckSteps<'_> {
     /// Compares the first point with itself: a verdict other than equal says that this machine, now, makes differences where
     /// there are none.
     fn null_control(&self, checks: &mut [MachineCheck<'_>]) -> Result<()> {
-        let mut names: Vec<String> =
-            checks.iter().filter_map(control_point).map(PlannedPoint::name).collect();
-        names.dedup();
+        let flagged = checks.iter().filter(|check| check.is_flagged());
+        let names: BTreeSet<String> =
+            flagged.filter_map(control_point).map(PlannedPoint::name).collect();
+        let names: Vec<String> = names.into_iter().collect();
         let what = format!("comparing {} with itself", names.join(", "));
         let keep = |check: &mut MachineCheck<'_>, record: &RunRecord| {
             let finding = plumb_analysis::summarise(record);
@@ -224,7 +229,25 @@ impl CheckSteps<'_> {
                 check.doubts.vetoes.push(format!("{name} appeared {} than itself", verdict.word()));
             }
         };
-        self.take(checks, &what, control_plan, keep)
+        self.take_control(checks, &what, control_plan, keep)
+    }
+
+    /// Takes a step of controls. A machine that is lost meanwhile keeps what its confirming runs found, with a doubt.
+    fn take_control(
+        &self,
+        checks: &mut [MachineCheck<'_>],
+        what: &str,
+        plan: impl Fn(&MachineCheck<'_>) -> Option<Plan>,
+        keep: impl Fn(&mut MachineCheck<'_>, &RunRecord),
+    ) -> Result<()> {
+        let had_error: Vec<bool> = checks.iter().map(|check| check.error.is_some()).collect();
+        self.take(checks, what, plan, keep)?;
+        for (check, had_error) in checks.iter_mut().zip(had_error) {
+            if !had_error && let Some(error) = check.error.take() {
+                check.doubts.vetoes.push(format!("a control could not be measured: {error}"));
+            }
+        }
+        Ok(())
     }
 
     /// Takes a step on all machines that have no error and a plan for it.

@@ -20,6 +20,20 @@ const UNUSED: [(&str, &str); 4] = [
     ("ansible_ssh_extra_args", "put the options into ~/.ssh/config"),
 ];
 
+/// The beginning of a template of Ansible, whose value only Ansible knows.
+const TEMPLATE: &str = "{{";
+/// Variables that say how to connect.
+const CONNECTION: [&str; 8] = [
+    "ansible_connection",
+    "ansible_host",
+    "ansible_ssh_host",
+    "ansible_user",
+    "ansible_ssh_user",
+    "ansible_port",
+    "ansible_ssh_port",
+    "ansible_ssh_private_key_file",
+];
+
 /// Variables by name.
 pub(super) type Variables = BTreeMap<String, String>;
 
@@ -163,6 +177,13 @@ impl Inventory {
         for (unused, instead) in UNUSED {
             if self.variable(host, unused).is_some() {
                 return Err(of_host(format!("{unused} is not used; {instead}")));
+            }
+        }
+        for name in CONNECTION {
+            if self.variable(host, name).is_some_and(|value| value.contains(TEMPLATE)) {
+                return Err(of_host(format!(
+                    "{name} is a template; `ansible-inventory -i FILE --list > hosts.json` writes its value"
+                )));
             }
         }
         let either = |name: &str, old: &str| self.variable(host, name).or(self.variable(host, old));

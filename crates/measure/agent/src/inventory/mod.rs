@@ -10,6 +10,7 @@ mod ranges;
 mod yaml;
 
 pub use machines::{Inventory, InventoryError};
+pub use yaml::read_yaml_inventory;
 
 /// Reads an inventory.
 ///
@@ -20,7 +21,7 @@ pub fn read_inventory(text: &str) -> Result<Inventory, InventoryError> {
     let first = lines.find(|line| !line.is_empty() && !line.starts_with(['#', ';']));
     match first.unwrap_or_default() {
         first if first.starts_with('{') => json::parse(text),
-        first if is_yaml(first) => yaml::parse(text),
+        first if is_yaml(first) => read_yaml_inventory(text),
         _ => ini::parse(text),
     }
 }
@@ -151,6 +152,11 @@ all:
         for group in [None, Some("web"), Some("db"), Some("shop"), Some("ungrouped")] {
             assert_eq!(shown(&of_yaml, group), shown(&of_ini, group), "{group:?}");
         }
+        let one = read_inventory("web:\n  hosts: first\n").unwrap();
+        assert_eq!(shown(&one, None).unwrap(), ["first first"]);
+        let template =
+            read_inventory("web:\n  hosts:\n    a: {ansible_host: '{{ x }}'}\n").unwrap();
+        assert!(shown(&template, None).unwrap_err().to_string().contains("a template"));
         let deep = format!("a: {}{}", "[".repeat(9_999), "]".repeat(9_999));
         assert!(read_inventory(&format!("---\n{deep}\n")).is_err());
     }

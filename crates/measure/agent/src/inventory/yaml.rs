@@ -1,5 +1,7 @@
 //! Inventories as YAML files: groups with `hosts`, `children` and `vars`.
 
+use std::collections::BTreeSet;
+
 use saphyr_parser::{Event, Parser, ScanError, Span};
 
 use super::machines::{Inventory, InventoryError, Variables};
@@ -28,7 +30,7 @@ enum YamlValue {
 ///
 /// # Errors
 /// When it is not YAML, or a group is not of this form; the error has the line.
-pub(super) fn parse(text: &str) -> Result<Inventory, InventoryError> {
+pub fn read_yaml_inventory(text: &str) -> Result<Inventory, InventoryError> {
     let mut inventory = Inventory::default();
     let document = document(text)?;
     for (name, _, group) in entries(&document, "the inventory")? {
@@ -78,6 +80,11 @@ fn add_hosts(
     group: &str,
     hosts: &YamlNode,
 ) -> Result<(), InventoryError> {
+    // Ansible takes the name of a single host, too.
+    if let YamlValue::Text(host) = &hosts.value {
+        inventory.add_host(host, Some(group));
+        return Ok(());
+    }
     for (pattern, line, own) in entries(hosts, &format!("`hosts` of {group}"))? {
         let own = variables(own, pattern)?;
         for host in expanded(pattern).map_err(|why| InventoryError::at(*line, why))? {
@@ -183,6 +190,7 @@ impl<'t> YamlEvents<'t> {
 
     fn entries(&mut self, depth: usize) -> Result<Vec<(String, usize, YamlNode)>, InventoryError> {
         let mut entries: Vec<(String, usize, YamlNode)> = Vec::new();
+        let mut names = BTreeSet::new();
         loop {
             let (event, line) = self.next()?;
             let name = match event {
@@ -190,7 +198,7 @@ impl<'t> YamlEvents<'t> {
                 Event::Scalar(text, ..) => text.into_owned(),
                 _ => return Err(InventoryError::at(line, "a key must be a name")),
             };
-            if entries.iter().any(|(other, ..)| *other == name) {
+            if !names.insert(name.clone()) {
                 return Err(InventoryError::at(line, format!("`{name}` is there twice")));
             }
             let value = self.node(depth + 1)?;

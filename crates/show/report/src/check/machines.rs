@@ -68,6 +68,13 @@ pub fn machine_checks_json(machines: &[CheckOfMachine<'_>]) -> serde_json::Resul
     })
 }
 
+fn count(machines: &[CheckOfMachine<'_>], holds: impl Fn(&CheckFinding) -> bool) -> usize {
+    machines
+        .iter()
+        .filter(|machine| machine.found.as_ref().is_ok_and(|finding| holds(finding)))
+        .count()
+}
+
 /// How many were checked, and on which of them something became slower.
 fn machines_title(machines: &[CheckOfMachine<'_>]) -> String {
     let checked = machines.iter().filter(|machine| machine.found.is_ok()).count();
@@ -82,7 +89,19 @@ fn machines_title(machines: &[CheckOfMachine<'_>]) -> String {
         [] => "no regression".to_owned(),
         names => format!("regression on {}", clean(&names.join(", "))),
     };
-    format!("{checked} of {} checked: {found}", counted(machines.len(), "machine", "machines"))
+    let is_undecided = |finding: &CheckFinding| finding.is_inconclusive();
+    let has_gaps = |finding: &CheckFinding| !finding.not_measured.is_empty();
+    let mut title =
+        format!("{checked} of {} checked: {found}", counted(machines.len(), "machine", "machines"));
+    for (number, what) in [
+        (count(machines, is_undecided), "undecided"),
+        (count(machines, has_gaps), "with results that could not be measured"),
+    ] {
+        if number > 0 {
+            title += &format!("; {number} {what}");
+        }
+    }
+    title
 }
 
 /// The checks of several machines, in lines of a terminal's width: each below the name of its machine.
