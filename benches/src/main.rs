@@ -1,6 +1,6 @@
 //! plumb measured: `plumb-benches PLUMB OUTPUT` runs every bench and writes one page;
 //! `plumb-benches PLUMB` says what the pages of a large store take; `plumb-benches storage PLUMB` compares with fio, `network` with iperf3, sockperf and ping;
-//! `plumb-benches make-store FILE RUNS` makes that store.
+//! `plumb-benches make-store FILE RUNS` makes that store; `plumb-benches fleet PLUMB MACHINES` merges the stores of many machines.
 //!
 //! Each bench is a comparison within one run: its two sides alternate, so that drift hits both.
 #![expect(clippy::print_stderr, reason = "a bench says what it is doing")]
@@ -8,6 +8,7 @@
 mod blocked;
 mod commands;
 mod distribution;
+mod fleet;
 mod memory;
 mod network;
 mod page;
@@ -34,6 +35,12 @@ fn main() -> ExitCode {
         [network, plumb] if network.as_os_str() == "network" => alone(network::bench, plumb),
         [plumb, output] => measure(plumb, output),
         [plumb] => large_store(plumb),
+        [fleet, plumb, machines] if fleet.as_os_str() == "fleet" => machines
+            .to_string_lossy()
+            .parse()
+            .map_err(Into::into)
+            .and_then(|machines| fleet::bench(&std::fs::canonicalize(plumb)?, machines))
+            .map(|text| eprintln!("{text}")),
         [make, file, runs] if make.as_os_str() == "make-store" => runs
             .to_string_lossy()
             .parse()
@@ -41,7 +48,7 @@ fn main() -> ExitCode {
             .and_then(|runs| pages::make(file, runs)),
         _ => {
             eprintln!(
-                "usage: plumb-benches PLUMB OUTPUT, plumb-benches storage|network PLUMB, or plumb-benches make-store FILE RUNS"
+                "usage: plumb-benches PLUMB OUTPUT, plumb-benches storage|network PLUMB, plumb-benches fleet PLUMB MACHINES, or plumb-benches make-store FILE RUNS"
             );
             return ExitCode::from(2);
         }

@@ -8,8 +8,8 @@
 //!   and of 20 hosts it has twice the precision of a median absolute deviation, and about that of Rousseeuw and Croux's
 //!   Q (*Alternatives to the median absolute deviation*, JASA 88, 1993), which knows no errors.
 //! - The first flag among 40,000 values needs a p of one in a million, which a normal law gives for hosts that are merely
-//!   unusual. How heavy the tails are comes from the fast side of all series: [`tails`].
-//! - A host must also stand out of its own error, by Student's t with few degrees of freedom.
+//!   unusual. How heavy the tails are comes from the fast side of all series: `tails.rs`.
+//! - A host must also exceed its own error, by Student's t with few degrees of freedom.
 //! - Benjamini and Hochberg's rule over all hosts and series keeps the share of false flags. The values of one host are
 //!   positively dependent, which the rule allows (Benjamini & Yekutieli 2001).
 //!

@@ -43,11 +43,16 @@ pub fn show_fleet(store: &Store, fleet: &FleetRecord, full: bool, ui: &Ui) -> Re
             finding: findings.get(index).and_then(Option::as_ref),
         })
         .collect();
+    let is_on_slurm = store.slurm_fleets()?.iter().any(|slurm| slurm.fleet == fleet.fleet);
     let view = FleetView { fleet, machines: &machines, kinds: &kinds, is_full };
     if ui.wants_json() {
         ui.out(&fleet_json(&view).map_err(|error| CommandError::bug(error.to_string()))?);
     } else {
-        ui.out(&fleet_card(&view, &ui.terminal(), &closing(fleet, store, &begun, is_full)));
+        ui.out(&fleet_card(
+            &view,
+            &ui.terminal(),
+            &closing(fleet, store, &begun, is_full, is_on_slurm),
+        ));
     }
     Ok(())
 }
@@ -89,6 +94,7 @@ fn closing(
     store: &Store,
     begun: &BTreeMap<Id, RunEnd>,
     is_full: bool,
+    is_on_slurm: bool,
 ) -> NextSteps {
     let store_option = locate::store_option(store.path());
     let step = |command: &str, purpose: &str| {
@@ -96,6 +102,10 @@ fn closing(
     };
     let id = short(fleet.fleet);
     let mut next = Vec::new();
+    if is_on_slurm && fleet.machines.iter().any(|machine| machine.end.is_none()) {
+        let collect = format!("fleet collect {id}");
+        next.push(step(&collect, "store what the nodes have measured since"));
+    }
     if !is_full {
         next.push(step(&format!("fleet show {id} --full"), "every result of every machine"));
     }
