@@ -57,7 +57,7 @@ use crate::ui::Ui;
   plumb ab --build 'cc -O2 -DPAD={seed} old.c -o {out}' --build 'cc -O2 -DPAD={seed} new.c -o {out}'
                                                    compare eight builds of each
   plumb ab --set thp=always --set thp=never memory.latency    compare two values of a knob
-  plumb ab --on web1,web2 './old' './new'          compare on two other machines, by ssh
+  plumb ab --on web1,web2 './old' './new'          compare on two other machines, over ssh
 
 plumb runs A and B back to back in random order, so that other activity affects both equally. It checks the \
 interval of the cost ratio after 8, 12, 18, 27, 40, … pairs until there is a verdict or a minute has passed. Even \

@@ -56,7 +56,7 @@ enum BaselineCommand {
   plumb baseline set good                            eight fresh runs of first-look
   plumb baseline set good --runs 8 --every 10m --of cpu.sieve,memory.copy
   plumb baseline set good last~7 last~6 last~5 last~4 last~3 last~2 last~1 last
-  plumb baseline set good --on web1,web2             eight fresh runs of each machine, by ssh
+  plumb baseline set good --on web1,web2             eight fresh runs of each machine, over ssh
   plumb baseline set good --keep                     also store the measured files, up to 64 MiB
 
 A check needs at least six runs; eight or more find smaller changes. Spread the runs over a longer time to \
@@ -145,7 +145,7 @@ fn set(args: &SetArgs, store: Option<&Path>, ui: &Ui) -> Result<Exit> {
     let name = &args.name;
     refuse_ambiguous(name)?;
     if args.fresh == 0 {
-        return Err(CommandError::usage("--runs 0 measures nothing"));
+        return Err(CommandError::usage("--runs must be at least 1"));
     }
     let limit = args.keep.as_deref().map(parse_bytes).transpose()?;
     let FreshRuns { members, exit } = match args.machines.named()? {
@@ -346,7 +346,7 @@ fn measure_on_machines(
             let why = clean(&run.error().to_string());
             let has = counted(number, "run", "runs");
             ui.warn(&format!(
-                "{} is left out of the further runs, and has {has} in the baseline: {why}",
+                "skipping {} in the remaining runs ({has} in the baseline): {why}",
                 run.name
             ));
             request.machines.retain(|machine| machine.name() != run.name);
@@ -363,7 +363,7 @@ fn measure_on_machines(
         let worst = exits.into_iter().min().unwrap_or(Exit::Nothing);
         return Err(CommandError::new(
             worst,
-            "no machine could measure; the baseline is unchanged",
+            "no machine could be measured; the baseline is unchanged",
         ));
     }
     // As on one machine, a point that fails is no failure of the baseline.

@@ -46,7 +46,7 @@ use crate::ui::Ui;
   plumb check --apart 0s                       confirm at once: faster, but more false alarms
   plumb check --sessions 3 --apart 1h          confirm in three sessions, an hour apart
   plumb check --prove                          a CI gate that verifies that it can detect 5 %
-  plumb check --on web1,web2                   each machine against its own runs of the baseline
+  plumb check --on web1,web2                   each machine with its own baseline runs
   plumb check --junit check.xml --markdown check.md
   plumb check --by kind                        against runs of any host of this kind of machine
 
@@ -67,7 +67,7 @@ miss such a slow-down, the check abstains and exits with 5.
 
 Exit codes: 0 no regression, 1 a confirmed regression, 3 a series could not be measured, 4 a workload failed, 5 no \
 verdict (--strict), or the check abstains (--prove). With --on, 4 also means that some machines could not be checked, even \
-if others became slower, and of an unchanged fleet each machine may fail in 1 of 100 checks.")]
+if others are slower. The limit of 1 in 100 holds per machine, so a check of many unchanged machines fails more often.")]
 pub struct CheckArgs {
     /// The baseline [default: the most recently changed one]
     #[arg(long, value_name = "NAME")]

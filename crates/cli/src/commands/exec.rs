@@ -30,7 +30,7 @@ use crate::ui::Ui;
   plumb exec 'sleep 0.1'                       until the median is known to 1 %
   plumb exec -n 20 'gzip -k f' 'zstd -k f'     20 runs of each, compared with the first
   plumb exec --spread 5m 'curl -s localhost'   over five minutes, with pauses
-  plumb exec --on web1,web2 'openssl speed -seconds 1 rsa'   on two other machines, by ssh
+  plumb exec --on web1,web2 'openssl speed -seconds 1 rsa'   on two other machines, over ssh
   plumb exec -- make -j2 all                   one command, as separate words
   plumb exec --shell 'sort f | uniq -c'        run with /bin/sh; its start-up is included
   plumb exec --before-each 'rm -f out' './build out'   each run starts without the file

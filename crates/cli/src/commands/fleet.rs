@@ -10,24 +10,25 @@ use crate::commands::subcommand::{Context, Subcommand};
 use crate::error::{CommandError, Exit, Result};
 use crate::fleet::show::show_fleet;
 use crate::fleet::slurm::arguments::{CollectArgs, SlurmFleetArgs, SlurmRunArgs};
+use crate::fleet::slurm::cancel::cancel;
 use crate::fleet::slurm::collect::collect;
 use crate::fleet::slurm::status;
 use crate::fleet::slurm::submit::submit_fleet;
 use crate::locate;
 use crate::reading::runs;
 
-/// Show what several machines measured, or measure on the nodes of a Slurm cluster
+/// Show results of several machines, or measure on a Slurm cluster
 #[derive(Debug, Args)]
 #[command(after_long_help = "Examples:
   plumb fleet show                     the last command on several machines
-  plumb fleet show 0193f2 --json       plumb.fleet/1 of another one
-  plumb fleet list                     all of them, with the number of machines that measured
+  plumb fleet show 0193f2 --json       another fleet, as JSON (plumb.fleet/1)
+  plumb fleet list                     all fleets, with the number of machines measured
   plumb fleet run first-look --slurm '-p main' --every
                                        measure each node of a Slurm partition
-  plumb fleet status                   how far Slurm is
-  plumb fleet collect                  store what the nodes have measured
+  plumb fleet status                   progress of the Slurm jobs
+  plumb fleet collect                  store the results so far
 
-`plumb run --on HOST,…` and `plumb exec --on HOST,…` measure by ssh (docs/fleet.md), `plumb fleet run` by Slurm \
+`plumb run --on HOST,…` and `plumb exec --on HOST,…` measure over ssh (docs/fleet.md), `plumb fleet run` through Slurm \
 (docs/slurm.md).")]
 pub struct FleetArgs {
     #[command(subcommand)]
@@ -37,19 +38,21 @@ pub struct FleetArgs {
 #[derive(Debug, ClapSubcommand)]
 enum FleetAction {
     Run(SlurmRunArgs),
-    /// Show how far Slurm is with a fleet
+    /// Show the progress of Slurm jobs
     Status(SlurmFleetArgs),
-    /// Store what the nodes have measured, repeat lost jobs, and submit those whose turn comes
+    /// Store new results, resubmit lost jobs, and submit waiting jobs
     Collect(CollectArgs),
+    /// Cancel the Slurm jobs of a fleet that have not ended
+    Cancel(SlurmFleetArgs),
     /// Show the results and outcomes of all machines
     Show {
-        /// The id of the fleet, or its beginning [default: the last one]
+        /// Fleet id or prefix [default: the last fleet]
         fleet: Option<String>,
-        /// Show every result, even with more than eight machines
+        /// Show every result of every machine instead of a summary per kind
         #[arg(long)]
         full: bool,
     },
-    /// List all commands that ran on several machines
+    /// List all commands that ran on other machines
     List,
 }
 
@@ -62,6 +65,12 @@ impl Subcommand for FleetArgs {
                 let store = written_store(context)?;
                 let (record, _) = submitted(&store, args.which.fleet.as_deref())?;
                 collect(&store, record.fleet, args.wait, context.ui)
+            }
+            FleetAction::Cancel(args) => {
+                let store = written_store(context)?;
+                let (record, slurm) = submitted(&store, args.fleet.as_deref())?;
+                cancel(&store, &record, slurm, context.ui)?;
+                Ok(Exit::Fine)
             }
             FleetAction::Show { fleet, full } => {
                 let store = runs::open(context.store)?;
@@ -114,7 +123,7 @@ fn submitted(store: &Store, id: Option<&str>) -> Result<(FleetRecord, SlurmFleet
     if id.is_none() {
         fleets.retain(|record| slurm_fleets.iter().any(|slurm| slurm.fleet == record.fleet));
         if fleets.is_empty() {
-            return Err(CommandError::usage("no fleet was submitted to Slurm yet")
+            return Err(CommandError::usage("no fleet has been submitted to Slurm yet")
                 .hint("plumb fleet run first-look --slurm '' --every    measures each node"));
         }
     }
@@ -133,7 +142,7 @@ fn submitted(store: &Store, id: Option<&str>) -> Result<(FleetRecord, SlurmFleet
 fn named<'f>(fleets: &'f [FleetRecord], id: Option<&str>) -> Result<&'f FleetRecord> {
     let none = || {
         CommandError::usage("no command has run on other machines yet")
-            .hint("plumb run first-look --on HOST    measures on another machine by ssh")
+            .hint("plumb run first-look --on HOST    measures on another machine over ssh")
     };
     let Some(id) = id.filter(|id| *id != "last") else { return fleets.last().ok_or_else(none) };
     let digits = id.replace('-', "").to_lowercase();

@@ -18,15 +18,15 @@ const DEFAULT_AT_ONCE: usize = 50;
 #[derive(Debug, Default, Args)]
 #[command(next_help_heading = "How to measure")]
 pub struct MachineArgs {
-    /// Measure on other machines by ssh: [USER@]HOST[:PORT], or `local`
+    /// Measure on other machines (ssh): [USER@]HOST[:PORT], or `local`
     ///
-    /// plumb copies itself to each machine, measures on all of them at the same time, stores one run per machine here, and
-    /// removes the copies. The ssh configuration applies; ssh must connect without a prompt.
+    /// plumb copies itself to each machine, measures on all machines at once, stores one run per machine locally, and removes
+    /// the copies. It uses your ssh configuration; ssh must connect without a prompt.
     #[arg(long, value_name = "HOST,…", value_delimiter = ',')]
     on: Vec<String>,
     /// Measure on the machines of an Ansible inventory: INI, YAML, or the JSON of `ansible-inventory --list`
     ///
-    /// The variables ansible_host, ansible_port, ansible_user, ansible_ssh_private_key_file and ansible_connection are used.
+    /// Uses the variables ansible_host, ansible_port, ansible_user, ansible_ssh_private_key_file and ansible_connection.
     #[arg(long, value_name = "FILE[:GROUP]", conflicts_with = "on", hide_short_help = true)]
     inventory: Option<String>,
     /// Measure on at most N machines at the same time [default: 50]
@@ -38,7 +38,7 @@ pub struct MachineArgs {
 #[derive(Debug, Default, Args)]
 #[command(next_help_heading = "How to measure")]
 pub struct ConfirmArgs {
-    /// Of several machines (--on): confirm results that are slow for their kind of machine in three fresh runs
+    /// With --on: repeat results that are slow for their kind of machine in three fresh runs
     #[arg(long, hide_short_help = true)]
     confirm: bool,
 }
@@ -56,7 +56,7 @@ impl ConfirmArgs {
     pub fn refuse_alone(&self) -> Result<()> {
         if self.confirm {
             return Err(CommandError::usage("--confirm needs --on or --inventory").hint(
-                "plumb check    confirms what became slower than a baseline on this machine",
+                "plumb check    compares this machine with a baseline, and confirms slow-downs",
             ));
         }
         Ok(())
@@ -90,15 +90,14 @@ impl MachineArgs {
         for machine in &machines {
             let name = machine.name();
             name.parse::<Host>().map_err(|why| {
-                CommandError::usage(format!("`{name}` cannot be the name of a host: {why}")).hint(
-                    "an alias in ~/.ssh/config, or ansible_host, gives the address another name",
-                )
+                CommandError::usage(why)
+                    .hint("use an alias from ~/.ssh/config, or set ansible_host")
             })?;
         }
         let mut names = BTreeSet::new();
         match machines.iter().find(|machine| !names.insert(machine.name().to_owned())) {
             Some(twice) => Err(CommandError::usage(format!("{} is named twice", twice.name()))
-                .hint("an alias in ~/.ssh/config gives a second port of a host its own name")),
+                .hint("to measure two ports of one host, give each an alias in ~/.ssh/config")),
             None => Ok(Some(machines)),
         }
     }
@@ -120,8 +119,10 @@ impl MachineArgs {
 /// The first that was given.
 pub fn refuse_options(given: &[(&str, bool)]) -> Result<()> {
     match given.iter().find(|(_, is_given)| *is_given) {
-        Some((option, _)) => Err(CommandError::usage(format!("{option} does not apply with --on"))
-            .hint("without --on, plumb measures this machine")),
+        Some((option, _)) => {
+            Err(CommandError::usage(format!("{option} cannot be used with --on or --inventory"))
+                .hint("omit --on to measure this machine"))
+        }
         None => Ok(()),
     }
 }
@@ -137,7 +138,7 @@ fn of_inventory(typed: &str) -> Result<Vec<MachineAddress>> {
         Some((file, group)) if !Path::new(typed).exists() => (file, Some(group)),
         _ => (typed, None),
     };
-    let wrong = |why: String| CommandError::usage(format!("the inventory {file}: {why}"));
+    let wrong = |why: String| CommandError::usage(format!("inventory {file}: {why}"));
     let text = fs::read_to_string(file).map_err(|error| wrong(error.to_string()))?;
     let is_yaml = [".yml", ".yaml"].iter().any(|ending| file.ends_with(ending));
     let read = if is_yaml { read_yaml_inventory(&text) } else { read_inventory(&text) };

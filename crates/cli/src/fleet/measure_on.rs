@@ -180,7 +180,7 @@ fn confirm_slow(request: &FleetRequest, store: &Store, fleet: Id, ui: &Ui) -> Re
     let mut exits = vec![Exit::Fine];
     for number in 1..=CONFIRM_RUNS {
         let slow = counted(machines.len(), "machine", "machines");
-        ui.say(&format!("measuring again on {slow}: run {number} of {CONFIRM_RUNS}"));
+        ui.say(&format!("confirming on {slow}: run {number} of {CONFIRM_RUNS}"));
         let mut work = Vec::with_capacity(plans.len());
         for (run, plan) in &plans {
             work.push(MachineWork { planned: plan.clone(), confirms: Some(*run) });
@@ -381,7 +381,7 @@ impl NewsSender<'_> {
             };
             let Some(pause) = RECONNECT_AFTER.get(tries) else { break ended };
             tries += 1;
-            let text = format!("{why}; connecting again in {} s", pause.as_secs());
+            let text = format!("{why}; reconnecting in {} s", pause.as_secs());
             let _ = self.send(NewsKind::Said(text), &mut || {});
             if !self.pause(*pause) {
                 break Err(VisitFailure::Interrupted);
@@ -432,7 +432,7 @@ impl NewsSender<'_> {
             match self.sender.try_send(news) {
                 Ok(()) => return Ok(()),
                 Err(TrySendError::Full(back)) => news = back,
-                Err(TrySendError::Disconnected(_)) => return Err("plumb has ended".to_owned()),
+                Err(TrySendError::Disconnected(_)) => return Err("plumb has exited".to_owned()),
             }
             alive();
             thread::sleep(FULL_PAUSE);

@@ -50,9 +50,9 @@ impl MachineRun {
     pub fn error(&self) -> CommandError {
         let end = self.machine_end.as_ref();
         let outcome = end.map_or(MachineOutcome::Interrupted, |end| end.outcome);
-        let why = end.and_then(|end| end.why.clone()).unwrap_or_else(|| {
-            format!("{}; plumb show {}    shows why", outcome.word(), short(self.run))
-        });
+        let why = end
+            .and_then(|end| end.why.clone())
+            .unwrap_or_else(|| format!("{}; see `plumb show {}`", outcome.word(), short(self.run)));
         let hints = end.map(|end| end.hints.clone()).unwrap_or_default();
         hints.iter().fold(CommandError::new(self.exit(), why), |error, hint| error.hint(hint))
     }
@@ -101,9 +101,9 @@ impl MachineRun {
         let ended = match (self.refused.take(), ended) {
             (Some(why), _) => Err(VisitFailure::Failed(why)),
             // Whatever the agent says, only what is stored counts.
-            (None, Ok(end)) if !end.interrupted && !self.is_complete => {
-                Err(VisitFailure::Failed("the log has no end of the run".to_owned()))
-            }
+            (None, Ok(end)) if !end.interrupted && !self.is_complete => Err(VisitFailure::Failed(
+                "the log is truncated: it has no end-of-run record".to_owned(),
+            )),
             (None, ended) => ended,
         };
         let end = machine_end(&ended);

@@ -104,7 +104,7 @@ fn closing(
     let mut next = Vec::new();
     if is_on_slurm && fleet.machines.iter().any(|machine| machine.end.is_none()) {
         let collect = format!("fleet collect {id}");
-        next.push(step(&collect, "store what the nodes have measured since"));
+        next.push(step(&collect, "store new results"));
     }
     if !is_full {
         next.push(step(&format!("fleet show {id} --full"), "every result of every machine"));
@@ -116,7 +116,7 @@ fn closing(
     let first = fleet.machines.iter().find(|machine| begun.contains_key(&machine.run));
     if let Some(first) = first.filter(|_| is_full) {
         let show = format!("show {}", short(first.run));
-        next.push(step(&show, "everything that the first machine measured"));
+        next.push(step(&show, "all results of the first machine"));
     }
     let stored = format!("fleet {id} in {}", store.path().display());
     NextSteps { stored: Some(stored), next, store_option }

@@ -93,11 +93,11 @@ fn suites_of_this_machine_are_measured_there_and_refusals_come_back() {
     let unknown = sshd.run(&format!("{} --on far,local", RUN.replace("sieve", "sieves")));
     unknown.exits(2).shows(&["far: ", "cpu.sieves", "hint:", "local: "]);
     for (words, why) in [
-        ("--on far --host x", "--host does not apply with --on"),
-        ("--on far --label fleet=x", "--label fleet=… does not apply with --on"),
+        ("--on far --host x", "--host cannot be used with --on or --inventory"),
+        ("--on far --label fleet=x", "--label fleet=… cannot be used with --on or --inventory"),
         ("--on far,far", "far is named twice"),
         ("--on=-x", "`-x` is not a machine"),
-        ("--inventory nowhere", "the inventory nowhere: No such file"),
+        ("--inventory nowhere", "inventory nowhere: No such file"),
         ("--inventory hosts:db", "no group db; groups: web"),
         ("--at-once 2", "--at-once needs --on"),
     ] {
@@ -154,7 +154,7 @@ fn a_kill_of_any_process_leaves_nothing_there_and_a_lost_run_is_completed() {
             let measured = results(&document["machines"][0]["run"], "rate");
             assert!(victim == "keeper" || measured.len() == 1, "{victim}: {document}");
             if ["ssh", "agent"].contains(&victim) {
-                assert!(ended.stderr.contains("connecting again in 2 s"), "{}", ended.stderr);
+                assert!(ended.stderr.contains("reconnecting in 2 s"), "{}", ended.stderr);
                 let run = document["machines"][0]["run"]["run"]["id"].as_str().unwrap();
                 let segments = format!(
                     "SELECT count(*) FROM segment JOIN run ON run.id = segment.run WHERE hex(uuid) = '{}'",
@@ -294,9 +294,9 @@ fn a_machine_that_is_slow_for_its_kind_is_confirmed_by_fresh_runs() {
         "exec -n 3 --shell --no-lock --prepare none --monitor none --inventory hosts --at-once 4";
     let mut plumb = sshd.plumb(&format!("{exec} --confirm --json"));
     let ran = ProgramOutput::from(plumb.arg("sleep ${DELAY:-0.05}").output().unwrap()).exits(0);
-    ran.says(&["measuring again on 1 machine: run 3 of 3"]);
+    ran.says(&["confirming on 1 machine: run 3 of 3"]);
     let shown = sshd.run("fleet show").exits(0);
-    shown.shows(&["slow is slow for its kind: ", "confirmed by fresh runs"]);
+    shown.shows(&["slow is slow for its kind: ", "confirmed in fresh runs"]);
     let document = parsed(&sshd.run("fleet show --json").exits(0));
     let slow = &document["kinds"][0]["series"][0]["slow"];
     assert_eq!(slow.as_array().unwrap().len(), 1, "{slow}");
@@ -338,8 +338,8 @@ fn sides_are_compared_on_every_machine() {
     let text = sides("--on far,closed --fail-on slower").exits(4);
     text.shows(&["Compared with sleep 0.01, margin 1 %", "sleep 0.05", "slower", "closed: "]);
     for (options, why) in [
-        ("--on far --sessions 2", "--sessions does not apply with --on"),
-        ("--on far --prove", "--prove does not apply with --on"),
+        ("--on far --sessions 2", "--sessions cannot be used with --on or --inventory"),
+        ("--on far --prove", "--prove cannot be used with --on or --inventory"),
     ] {
         sides(options).exits(2).says(&[why]);
     }
@@ -367,12 +367,12 @@ fn every_machine_is_checked_against_its_own_runs_of_the_baseline() {
     let ran = sshd.run(&format!("{set} --runs 6 --on far,other,closed")).exits(4);
     ran.says(&[
         "closed: cannot be reached",
-        "closed is left out of the further runs",
+        "skipping closed in the remaining runs (0 runs in the baseline)",
         "has 12 runs",
     ]);
-    sshd.run(&format!("{set} --runs 0 --on far")).exits(2).says(&["--runs 0 measures nothing"]);
+    sshd.run(&format!("{set} --runs 0 --on far")).exits(2).says(&["--runs must be at least 1"]);
     let alone = sshd.run(&format!("{set} --runs 6 --on closed")).exits(3);
-    alone.says(&["no machine could measure; the baseline is unchanged"]);
+    alone.says(&["no machine could be measured; the baseline is unchanged"]);
     // Both are checked by one command, and one alone is slower.
     let check = "check --no-lock --apart 0s --on far,other,closed --json";
     let same = parsed(&sshd.run(check).exits(4));
@@ -382,11 +382,13 @@ fn every_machine_is_checked_against_its_own_runs_of_the_baseline() {
         assert_eq!(machine["check"]["baseline_runs"], 6, "{machine}");
         assert_ne!(machine["check"]["outcome"], "regression", "{machine}");
     }
-    assert!(machines[2]["why"].as_str().unwrap().contains("has no runs of this machine"));
+    assert!(machines[2]["why"].as_str().unwrap().contains("has no runs from this machine"));
     work("0.06");
     // By kind, the runs of both machines count.
     let slower = sshd.run("check --no-lock --apart 0s --by kind --on far,closed").exits(4);
     slower.shows(&["1 of 2 machines checked", "12 runs", "3 fresh runs", "slower", "closed"]);
-    sshd.run("check --on far --prove").exits(2).says(&["--prove does not apply with --on"]);
+    sshd.run("check --on far --prove")
+        .exits(2)
+        .says(&["--prove cannot be used with --on or --inventory"]);
     sshd.is_clean();
 }

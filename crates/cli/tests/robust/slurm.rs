@@ -42,6 +42,7 @@ fn slurm_measures_arrays_and_named_nodes() {
     jobs_that_fail_or_are_cancelled_are_named(&cluster);
     a_store_that_is_damaged_is_measured_again(&cluster);
     what_slurm_refuses_is_reported_in_its_words(&cluster);
+    assert!(wait_for(PATIENCE, || cluster.are_all_idle()).is_some());
     // A job that was killed may leave its folder; these were not.
     assert_eq!(cluster.left_on_nodes(), Vec::<String>::new());
 }
@@ -85,9 +86,13 @@ fn an_array_is_submitted_and_collected(cluster: &SlurmCluster) {
 }
 
 fn each_node_is_measured_and_those_out_of_service_are_named(cluster: &SlurmCluster) {
+    assert!(wait_for(PATIENCE, || cluster.are_all_idle()).is_some());
     cluster.slurm("scontrol", "update node=n3 state=drain reason=fan");
+    // The options win over variables of sbatch.
     let run = format!("fleet run cpu.sieve --slurm=-pmain --every --queued 1 {SHORT}");
-    let submitted = cluster.run(&run).exits(0).says(&["n3 is left out: drained: fan"]);
+    let shown = cluster.run(&run.replace("--every", "--dry-run --every")).exits(0);
+    shown.shows(&["# sbatch --parsable --partition=main --nodelist=n1"]);
+    let submitted = cluster.run(&run).exits(0).says(&["skipping n3: drained: fan"]);
     submitted.shows(&["0 of 3 machines measured", "pending 1", "unreachable 1", "waiting 1"]);
     let status = collected(cluster, 3).exits(4);
     let status = parsed(&status);
@@ -109,10 +114,15 @@ fn each_node_is_measured_and_those_out_of_service_are_named(cluster: &SlurmClust
 }
 
 fn jobs_that_fail_or_are_cancelled_are_named(cluster: &SlurmCluster) {
-    // The fleet of held jobs.
-    cluster.slurm("scancel", "--partition=main --state=PENDING");
-    collected(cluster, 3).exits(130);
+    // The fleet of held jobs: one is cancelled by hand, the others by plumb.
+    let first = parsed(&cluster.run("fleet status --json").exits(0));
+    let job = first["machines"][0]["job"].as_str().unwrap().to_owned();
+    cluster.slurm("scancel", &job);
+    collected(cluster, 1).exits(130);
     cluster.run("fleet status").exits(0).shows(&["n1: interrupted: job"]);
+    cluster.run("fleet cancel").exits(0).says(&["cancelled 2 jobs"]);
+    collected(cluster, 3).exits(130);
+    assert!(wait_for(PATIENCE, || cluster.are_all_idle()).is_some());
     // Only a node knows what it has too little memory for.
     cluster.run("fleet run cpu.sieve --slurm= -- -p threads=100000").exits(0);
     collected(cluster, 1).exits(3);
@@ -143,7 +153,8 @@ fn what_slurm_refuses_is_reported_in_its_words(cluster: &SlurmCluster) {
     for (options, code, why) in [
         ("--slurm=-pnone", 3, "Invalid partition name specified"),
         ("--slurm=-Cnone", 3, "Invalid feature specification"),
-        ("--slurm=--array=1-3", 2, "--array does not apply: --any N makes the array"),
+        ("--slurm=--nodel=n1 --every", 2, "write --nodelist in full"),
+        ("--slurm=--array=1-3", 2, "--array is not allowed: use --any N"),
         ("--slurm=-wn9 --every", 2, "Slurm has no node n9 in this partition"),
         ("--slurm= --folder /proc/fleet", 6, "can't write the folder /proc/fleet"),
         ("--slurm= -- --on far", 2, "--on does not apply on nodes of a cluster"),

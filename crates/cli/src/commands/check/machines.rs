@@ -159,20 +159,20 @@ impl WholeBaseline {
         let set = format!("plumb baseline set NAME --on {}", machine.name());
         if members.runs.is_empty() {
             return Err(CommandError::usage(format!(
-                "the baseline {} has no runs of this machine",
+                "the baseline {} has no runs from this machine",
                 self.name
             ))
-            .hint(format!("{set}    measures a baseline of it, under another name"))
+            .hint(format!("{set}    creates a separate baseline for this machine"))
             .hint("plumb check --by kind --on HOST,…    uses the runs of all hosts of this kind"));
         }
         let kinds: BTreeSet<&str> = members.runs.iter().map(|run| run.machine()).collect();
         if kinds.len() > 1 && !args.force {
             return Err(CommandError::usage(format!(
-                "the baseline {} has runs of {} kinds of machines, and none of this one",
+                "the baseline {} has runs of {} kinds of machines; plumb cannot tell which kind this machine is",
                 self.name,
                 kinds.len()
             ))
-            .hint(format!("{set}    measures a baseline of it, under another name")));
+            .hint(format!("{set}    creates a separate baseline for this machine")));
         }
         let first = self.first.as_ref();
         let stored = with_members(store, &self.name, members, first, &self.summaries, args.by)?;

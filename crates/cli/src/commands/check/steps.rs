@@ -189,7 +189,7 @@ impl CheckSteps<'_> {
                 let machine = self.runner.name(check.machine);
                 let lead = machine.map(|name| format!("{name}: ")).unwrap_or_default();
                 self.ui.say(&format!(
-                    "{lead}looks different: {names}; measuring again in {wait}{of} (--apart 0s does not wait)"
+                    "{lead}possible change in {names}; measuring again in {wait}{of} (--apart 0s skips the wait)"
                 ));
             }
             wait_until(Instant::now() + self.apart, "before measuring again", self.ui)?;

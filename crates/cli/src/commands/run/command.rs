@@ -49,7 +49,7 @@ use crate::ui::Ui;
                                                    bonnie++ passes, with bonnie++ arguments
   plumb run network.tcp --expect network.tcp=9Gbit/s   compared with an expected result
   plumb run network.tcp network.rr --to ssh:web1   between this machine and another
-  plumb run first-look --on web1,root@web2         on two other machines, by ssh
+  plumb run first-look --on web1,root@web2         on two other machines, over ssh
   plumb run storage.sequential --ceilings          also the same I/O on a file in memory
   plumb run ssh.copy:path=veth,rtt=20ms --ceilings    find the bottleneck of a copy
   plumb run cpu.sieve --for 4h                     a four-hour soak test

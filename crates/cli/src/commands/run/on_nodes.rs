@@ -19,12 +19,13 @@ pub fn work_for_nodes(names: &[String], options: &[String]) -> Result<NodeWork> 
     let args = parsed(&words)?;
     args.refuse_on_nodes()?;
     let mut suites = BTreeMap::new();
-    for (number, (name, text)) in points::suites_in_files(names)?.into_iter().enumerate() {
-        let file = format!("suite-{number}.toml");
-        for word in words.iter_mut().take(names.len()).filter(|word| **word == name) {
-            file.clone_into(word);
+    let texts = points::suites_in_files(names)?;
+    for (index, name) in names.iter().enumerate() {
+        if let Some(text) = texts.get(name) {
+            let file = format!("suite-{index}.toml");
+            suites.insert(file.clone(), text.clone());
+            words[index] = file;
         }
-        suites.insert(file, text);
     }
     Ok(NodeWork { run: words, suites, keeps_secrets: args.keeps_secrets() })
 }

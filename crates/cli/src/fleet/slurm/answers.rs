@@ -129,18 +129,22 @@ fn sacct_job(line: &str) -> Option<JobLine> {
     Some(JobLine { job: job.parse().ok()?, tasks, submitted_unix_s, fact })
 }
 
-/// Reads what `scontrol --oneliner show job` prints. Lines that cannot be read are left out.
-pub fn scontrol_jobs(text: &str) -> Vec<JobLine> {
-    text.lines().filter_map(scontrol_job).collect()
+/// Reads what `scontrol --oneliner show job` prints about the jobs of this user. Lines that cannot be read are left out.
+pub fn scontrol_jobs(text: &str, uid: u32) -> Vec<JobLine> {
+    text.lines().filter_map(|line| scontrol_job(line, uid)).collect()
 }
 
-fn scontrol_job(line: &str) -> Option<JobLine> {
+fn scontrol_job(line: &str, uid: u32) -> Option<JobLine> {
     let mut fields: BTreeMap<&str, &str> = BTreeMap::new();
     for word in line.split(' ') {
         if let Some((name, value)) = word.split_once('=') {
             // What the user chose, such as a comment, comes after the fields of Slurm, and may look like them.
             fields.entry(name).or_insert(value);
         }
+    }
+    // The names of jobs of other users may look like fields.
+    if !fields.get("UserId")?.ends_with(&format!("({uid})")) {
+        return None;
     }
     let tasks = match fields.get("ArrayTaskId") {
         Some(text) => Some(task_ranges(text)?),
@@ -295,7 +299,8 @@ JobId=7 JobName=a b UserId=root(0) JobState=FAILED Reason=JobLaunchFailure Depen
 
     #[test]
     fn the_controller_is_read() {
-        let lines = scontrol_jobs(SCONTROL);
+        let lines = scontrol_jobs(SCONTROL, 0);
+        assert!(scontrol_jobs(SCONTROL, 1000).is_empty(), "jobs of others");
         let failed = fact(&lines, 1, Some(0)).unwrap();
         assert_eq!(failed.state, JobState::Failed);
         assert_eq!(failed.exit, Some(JobExit { code: 3, signal: 0 }));
@@ -330,10 +335,13 @@ JobId=7 JobName=a b UserId=root(0) JobState=FAILED Reason=JobLaunchFailure Depen
         {
             assert_eq!(sacct_jobs(line), Vec::new(), "{line}");
         }
-        for line in
-            ["", "JobId=x JobState=FAILED", "JobId=1", "JobId=1 ArrayTaskId=a JobState=FAILED"]
-        {
-            assert_eq!(scontrol_jobs(line), Vec::new(), "{line}");
+        for line in [
+            "",
+            "JobId=x UserId=a(0) JobState=FAILED",
+            "JobId=1",
+            "JobId=1 UserId=a(0) ArrayTaskId=a JobState=FAILED",
+        ] {
+            assert_eq!(scontrol_jobs(line, 0), Vec::new(), "{line}");
         }
     }
 }

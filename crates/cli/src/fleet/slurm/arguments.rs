@@ -14,36 +14,36 @@ use clap::Args;
   plumb fleet run my-suite.toml --slurm '-w n[1-8] -t 30' --every --queued 2 --dry-run
                                                             show what would be submitted
 
-Each job has a node for itself and runs everything that you name. `plumb fleet status` shows how far Slurm is, `plumb fleet \
-collect` stores the results here, and `plumb fleet show` shows them. docs/slurm.md describes what is needed.")]
+Each job gets a node exclusively and runs everything you name. `plumb fleet status` shows progress, `plumb fleet collect` \
+stores the results, and `plumb fleet show` prints them. See docs/slurm.md for requirements.")]
 pub struct SlurmRunArgs {
     /// Suites (by name or as a TOML file), workloads or plug-ins, as for `plumb run`
     #[arg(value_name = "NAME", required = true)]
     pub names: Vec<String>,
-    /// Submit to Slurm with these options of sbatch, such as '-p main -t 30'; '' for none
+    /// Options for sbatch, such as '-p main -t 30' ('' for none)
     #[arg(long, value_name = "OPTIONS", required = true, allow_hyphen_values = true)]
     pub slurm: String,
-    /// Make N runs, each on a node that Slurm selects [default: 1]
+    /// Run N times, on nodes that Slurm selects [default: 1]
     ///
-    /// Slurm may give a node several of these runs, one after the other.
+    /// Slurm may run several on the same node, one after another.
     #[arg(long, value_name = "N", conflicts_with = "every")]
     pub any: Option<NonZeroUsize>,
-    /// Make one run on each node: those of --nodelist, or all of the partition
+    /// Run once on each node of --nodelist, or of the partition
     ///
-    /// Idle nodes come first. Nodes that are out of service are reported and left out.
+    /// Idle nodes come first. plumb reports and skips nodes that are out of service.
     #[arg(long)]
     pub every: bool,
-    /// Have at most N jobs in Slurm's queue at once [default: 1000]
+    /// Keep at most N jobs in the queue [default: 1000]
     ///
-    /// `plumb fleet collect` submits the others as soon as there is room.
+    /// `plumb fleet collect` submits the rest as jobs end.
     #[arg(long, value_name = "N")]
     pub queued: Option<NonZeroUsize>,
-    /// Use this folder for the script, logs and results [default: plumb-fleet-ID in the current folder]
+    /// Create this folder for the script, logs and results [default: plumb-fleet-ID in the current folder]
     ///
-    /// plumb makes the folder. It must be on a file system that this machine and all nodes share, under the same path.
+    /// It must be on a file system that this machine and all nodes share, under the same path.
     #[arg(long, value_name = "DIR")]
     pub folder: Option<PathBuf>,
-    /// Print the script and the commands that would submit it, and exit
+    /// Print the script and the sbatch commands, and submit nothing
     #[arg(long)]
     pub dry_run: bool,
     /// Options of `plumb run` for the nodes
@@ -54,7 +54,7 @@ pub struct SlurmRunArgs {
 /// Which fleet is asked about.
 #[derive(Debug, Args)]
 pub struct SlurmFleetArgs {
-    /// The id of the fleet, or its beginning [default: the last one that was submitted to Slurm]
+    /// Fleet id or prefix [default: the last Slurm fleet]
     pub fleet: Option<String>,
 }
 
@@ -63,7 +63,7 @@ pub struct SlurmFleetArgs {
 pub struct CollectArgs {
     #[command(flatten)]
     pub which: SlurmFleetArgs,
-    /// Collect again and again until all jobs have ended
+    /// Keep collecting until all jobs have ended
     #[arg(long)]
     pub wait: bool,
 }

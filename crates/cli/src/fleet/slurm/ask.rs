@@ -18,7 +18,8 @@ pub fn facts(jobs: &[&SlurmJob]) -> Result<Vec<JobFact>> {
     let mut facts = accounted(jobs)?;
     if !facts.iter().all(says_enough) {
         for (fact, current) in facts.iter_mut().zip(current(jobs)?) {
-            if !says_enough(fact) && current.is_some() {
+            // Accounting may have missed the end of a job that the controller no longer knows.
+            if !says_enough(fact) {
                 *fact = current;
             }
         }
@@ -27,14 +28,15 @@ pub fn facts(jobs: &[&SlurmJob]) -> Result<Vec<JobFact>> {
     Ok(facts.into_iter().map(|fact| fact.unwrap_or_else(|| forgotten.clone())).collect())
 }
 
-/// Whether the controller has nothing to add: only it knows why a job waits.
+/// Whether the controller has nothing to add: it knows why a job waits, and which jobs there are.
 fn says_enough(fact: &Option<JobFact>) -> bool {
-    fact.as_ref().is_some_and(|fact| fact.state != JobState::Pending)
+    fact.as_ref().is_some_and(|fact| fact.state.is_over())
 }
 
 /// What accounting knows about jobs; nothing if the cluster has none, or it does not answer.
 fn accounted(jobs: &[&SlurmJob]) -> Result<Vec<Option<JobFact>>> {
     let mut ids: Vec<u64> = jobs.iter().map(|job| job.job).collect();
+    ids.sort_unstable();
     ids.dedup();
     let mut lines = Vec::new();
     for ids in ids.chunks(JOBS_PER_QUESTION) {
@@ -69,5 +71,6 @@ fn current(jobs: &[&SlurmJob]) -> Result<Vec<Option<JobFact>>> {
         return Err(CommandError::nothing(format!("scontrol failed: {}", answer.complaint))
             .hint("`sinfo` shows whether Slurm works"));
     }
-    Ok(facts_of(jobs, &scontrol_jobs(&answer.stdout)))
+    let own = rustix::process::getuid().as_raw();
+    Ok(facts_of(jobs, &scontrol_jobs(&answer.stdout, own)))
 }

@@ -8,19 +8,9 @@ use plumb_workload_kit::ended;
 use crate::error::{CommandError, Result};
 use crate::locate;
 
-/// Variables of sbatch that would break what plumb asks for: they win over the lines of a script.
-const WITHOUT: [&str; 10] = [
-    "SBATCH_ARRAY_INX",
-    "SBATCH_CLUSTERS",
-    "SBATCH_EXCLUSIVE",
-    "SBATCH_MEM_PER_CPU",
-    "SBATCH_MEM_PER_NODE",
-    "SBATCH_OPEN_MODE",
-    "SBATCH_REQUEUE",
-    "SBATCH_TEST_ONLY",
-    "SBATCH_WAIT",
-    "SLURM_CLUSTERS",
-];
+/// Variables of Slurm that do not reach its commands. Those of sbatch win over the lines of a script, and differ between the shell in
+/// which a fleet was submitted and the one, or the cron job, that collects it; those of a job are of the job in which plumb runs.
+const WITHOUT: [&str; 4] = ["SBATCH_", "SLURM_ARRAY_", "SLURM_JOB_", "SLURM_CLUSTERS"];
 
 /// What a command printed, and whether it succeeded.
 pub struct SlurmAnswer {
@@ -41,8 +31,8 @@ pub fn run(program: &str, arguments: &[String]) -> Result<SlurmAnswer> {
         return Err(CommandError::nothing(format!(
             "{program} is not installed here, so plumb cannot use Slurm"
         ))
-        .hint("type this on a login node of the cluster")
-        .hint("Debian and Ubuntu have Slurm's commands in the package slurm-client"));
+        .hint("run this on a login node of the cluster")
+        .hint("on Debian and Ubuntu, install slurm-client"));
     }
     let mut command = Command::new(program);
     command.args(arguments).stdin(Stdio::null());
@@ -51,11 +41,13 @@ pub fn run(program: &str, arguments: &[String]) -> Result<SlurmAnswer> {
     command.env("SLURM_BITSTR_LEN", "0");
     // Seconds since 1970: the time zones of this machine and of the cluster do not matter.
     command.env("SLURM_TIME_FORMAT", "%s");
-    for variable in WITHOUT {
-        command.env_remove(variable);
+    for (variable, _) in std::env::vars_os() {
+        if WITHOUT.iter().any(|beginning| variable.to_string_lossy().starts_with(beginning)) {
+            command.env_remove(variable);
+        }
     }
     let output = ended::output(&mut command)
-        .map_err(|error| CommandError::nothing(format!("{program} cannot be started: {error}")))?;
+        .map_err(|error| CommandError::nothing(format!("cannot run {program}: {error}")))?;
     let stderr = String::from_utf8_lossy(&output.stderr);
     let prefix = format!("{program}: ");
     let complaints: Vec<&str> = stderr

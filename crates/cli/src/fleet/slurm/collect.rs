@@ -1,10 +1,10 @@
 //! Stores what the nodes have measured, repeats jobs that were lost, and submits those whose turn comes.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fs;
 use std::path::Path;
 use std::thread;
 use std::time::{Duration, Instant};
+use std::{fs, io};
 
 use plumb_model::{
     CollectedRun, FLEET_LABEL, FleetRecord, Id, JobState, MachineEnd, MachineOutcome, RunStatus,
@@ -34,8 +34,23 @@ const LOOK: Duration = Duration::from_millis(200);
 /// When Slurm does not answer, or the store or the folder cannot be used.
 pub fn collect(store: &Store, fleet: Id, waits: bool, ui: &Ui) -> Result<Exit> {
     interrupt::listen();
+    let mut is_warned = false;
     loop {
-        let state = collect_once(store, fleet, ui)?;
+        let state = match collect_once(store, fleet, ui) {
+            // While slurmctld restarts, for example.
+            Err(error)
+                if waits && error.exit() == Exit::Nothing && !interrupt::is_interrupted() =>
+            {
+                if !is_warned {
+                    ui.warn(&format!("{error}; asking again every {} s", PAUSE.as_secs()));
+                }
+                is_warned = true;
+                pause();
+                continue;
+            }
+            state => state?,
+        };
+        is_warned = false;
         let is_over = state.is_over();
         let is_stopped = interrupt::is_interrupted();
         if is_over || !waits || is_stopped {
@@ -101,7 +116,7 @@ fn collect_once(store: &Store, fleet: Id, ui: &Ui) -> Result<FleetState> {
     let due = due(&decided.slurm, &decided.record.machines, repeated);
     let report = submit_due(store, &decided.slurm, due)?;
     if let Some(why) = &report.refused {
-        ui.warn(&format!("Slurm takes no more jobs now: {}", plumb_text::clean(why)));
+        ui.warn(&format!("Slurm rejected further jobs: {}", plumb_text::clean(why)));
     }
     FleetState::read(store, fleet)
 }
@@ -118,7 +133,7 @@ impl FleetState {
         let slurm = store.slurm_fleets()?.into_iter().find(|slurm| slurm.fleet == fleet);
         match (record, slurm) {
             (Some(record), Some(slurm)) => Ok(Self { record, slurm }),
-            _ => Err(CommandError::bug("the fleet is gone from the store")),
+            _ => Err(CommandError::bug("the fleet is no longer in the store")),
         }
     }
 
@@ -200,7 +215,7 @@ impl FleetState {
                 NextStep::Retry => {
                     let why = situation.broken.unwrap_or(job.state().word());
                     ui.say(&format!(
-                        "{}: job {} ended without a result ({}); another job is due",
+                        "{}: job {} ended without a result ({}); resubmitting",
                         plumb_text::clean(&machine.name),
                         job.id(),
                         plumb_text::clean(why)
@@ -252,14 +267,14 @@ fn merge(
     finished: &FinishedStore,
     label: &str,
 ) -> Result<std::result::Result<CollectedRun, String>> {
-    let summaries = match summaries_of_copy(&finished.file) {
+    let summaries = match summaries_of_copy(&finished.file)? {
         Ok(summaries) => summaries,
         Err(why) => return Ok(Err(why)),
     };
     let of_fleet =
         summaries.iter().find(|run| run.labels.get(FLEET_LABEL).is_some_and(|id| id == label));
     let Some(summary) = of_fleet else {
-        return Ok(Err("it has no run of this fleet".to_owned()));
+        return Ok(Err("it contains no run of this fleet".to_owned()));
     };
     match store.merge(&finished.file) {
         Ok(_) => {}
@@ -274,25 +289,32 @@ fn merge(
     }))
 }
 
-/// The runs in a store. SQLite would leave a log next to the store that it reads, so it reads a copy.
-fn summaries_of_copy(file: &Path) -> std::result::Result<Vec<RunSummary>, String> {
-    let folder = tempfile::tempdir().map_err(|error| error.to_string())?;
+/// The runs in a store. SQLite would leave a log next to the store that it reads, so it reads a copy. The inner error says why the
+/// store is damaged.
+///
+/// # Errors
+/// When it cannot be read here, which says nothing about the store.
+fn summaries_of_copy(file: &Path) -> Result<std::result::Result<Vec<RunSummary>, String>> {
+    let unread = |error: io::Error| {
+        CommandError::file(format!("can't read the store {}: {error}", file.display()))
+    };
+    let folder = tempfile::tempdir().map_err(unread)?;
     let copy = folder.path().join("plumb.db");
-    fs::copy(file, &copy).map_err(|error| error.to_string())?;
-    let store = Store::open_read_only(&copy);
-    store.and_then(|store| store.summaries()).map_err(|error| error.to_string())
+    fs::copy(file, &copy).map_err(unread)?;
+    match Store::open_read_only(&copy).and_then(|store| store.summaries()) {
+        Ok(summaries) => Ok(Ok(summaries)),
+        Err(error @ (StoreError::NotAStore { .. } | StoreError::Corrupt { .. })) => {
+            Ok(Err(error.to_string()))
+        }
+        Err(error) => Err(error.into()),
+    }
 }
 
-/// Whether an error is the fault of this file, and not of the store that takes it over.
+/// Whether an error says that this file is damaged.
 fn is_about(error: &StoreError, file: &Path) -> bool {
     match error {
-        StoreError::Missing { path }
-        | StoreError::NotAStore { path, .. }
+        StoreError::NotAStore { path, .. }
         | StoreError::Corrupt { path, .. }
-        | StoreError::Newer { path, .. }
-        | StoreError::Older { path, .. }
-        | StoreError::Failed { path, .. }
-        | StoreError::Changing { path }
         | StoreError::Contradiction { path, .. } => path == file,
         _ => false,
     }

@@ -55,26 +55,31 @@ impl Situation<'_> {
             JobState::NodeFail | JobState::BootFail | JobState::Timeout | JobState::Preempted => {
                 self.lost(fact.state.word())
             }
-            JobState::Cancelled => self.end(MachineOutcome::Interrupted, "was cancelled", None),
+            JobState::Cancelled => self.end(MachineOutcome::Interrupted, "cancelled", None),
             JobState::Deadline => {
-                self.end(MachineOutcome::Failed, "did not begin before its deadline", None)
+                self.end(MachineOutcome::Failed, "did not start before its deadline", None)
             }
-            JobState::OutOfMemory => {
-                self.end(MachineOutcome::Failed, "needed more memory than it had", None)
-            }
+            JobState::OutOfMemory => self.end(MachineOutcome::Failed, "ran out of memory", None),
             JobState::Failed if exit.signal == NO_LOG => self.end(
                 MachineOutcome::Failed,
-                "the node cannot write the folder of the fleet",
-                Some("the folder must be on a file system that all nodes share: --folder DIR"),
+                "the node cannot write to the fleet folder",
+                Some("use --folder DIR with a folder on a file system that all nodes share"),
             ),
             JobState::Failed if exit.code == usage => {
                 self.end(MachineOutcome::Refused, "plumb refused the command", None)
             }
-            JobState::Failed if exit.code == nothing || NOT_STARTED.contains(&exit.code) => {
-                self.end(MachineOutcome::Unsupported, "plumb could not measure", None)
+            JobState::Failed if NOT_STARTED.contains(&exit.code) => self.end(
+                MachineOutcome::Unsupported,
+                "plumb cannot run on the node",
+                Some(
+                    "`make dist` builds a plumb that runs with any C library of this architecture",
+                ),
+            ),
+            JobState::Failed if exit.code == nothing => {
+                self.end(MachineOutcome::Unsupported, "plumb could not measure anything", None)
             }
             _ if self.now_unix_ns - since_unix_ns < ARRIVAL_NS => NextStep::Wait,
-            _ => self.lost("its store did not come"),
+            _ => self.lost("no store arrived"),
         }
     }
 

@@ -14,6 +14,9 @@ use crate::locate;
 /// The end of a log that is read: more than one line of a tool that complains.
 const LOG_TAIL: usize = 4096;
 
+/// The file with the options of sbatch.
+const OPTIONS: &str = "options.json";
+
 /// The folder of a fleet.
 #[derive(Debug, Clone)]
 pub struct FleetFolder {
@@ -43,15 +46,16 @@ impl FleetFolder {
     /// When it cannot be a path in a script of Slurm.
     pub fn planned(given: Option<&Path>, fleet: &str) -> Result<Self> {
         let usual = PathBuf::from(format!("plumb-fleet-{fleet}"));
-        let path = std::path::absolute(given.unwrap_or(&usual))
-            .map_err(|error| CommandError::usage(format!("the current folder is gone: {error}")))?;
+        let path = std::path::absolute(given.unwrap_or(&usual)).map_err(|error| {
+            CommandError::usage(format!("cannot read the current folder: {error}"))
+        })?;
         match path.to_str() {
             Some(text) if !text.contains(means_something_to_slurm) => Ok(Self { path }),
             _ => Err(CommandError::usage(format!(
-                "Slurm cannot write logs below {}: the path has a special character",
+                "Slurm cannot write logs under {}: the path contains `%`, a backslash, a control character or no UTF-8",
                 path.display()
             ))
-            .hint("--folder DIR names another folder")),
+            .hint("choose another folder with --folder DIR")),
         }
     }
 
@@ -62,8 +66,8 @@ impl FleetFolder {
     pub fn make(&self) -> Result<()> {
         let folder = self.path.display();
         if self.path.exists() {
-            return Err(CommandError::usage(format!("{folder} exists already"))
-                .hint("--folder DIR names a folder that plumb makes"));
+            return Err(CommandError::usage(format!("{folder} already exists"))
+                .hint("--folder must name a folder that does not exist yet"));
         }
         let plumb = locate::plumb()?;
         let written = make_private(&self.path)
@@ -71,15 +75,36 @@ impl FleetFolder {
             .and_then(|()| make_private(&self.stores()))
             .and_then(|()| fs::copy(plumb, self.binary()).map(drop));
         written.map_err(|error| {
+            self.remove();
             CommandError::file(format!("can't write the folder {folder}: {error}"))
-                .hint("--folder DIR names another folder, which the nodes must reach, too")
+                .hint("choose another shared folder with --folder DIR")
         })
     }
 
     /// Removes the folder, if nothing was submitted.
     pub fn remove(&self) {
-        // Whatever is left is in the way of nobody.
+        // If that fails, only files without a use are left.
         let _ = fs::remove_dir_all(&self.path);
+    }
+
+    /// Keeps the options of sbatch for later submissions: here, and not in the store, because they may contain secrets.
+    ///
+    /// # Errors
+    /// When the file cannot be written.
+    pub fn write_options(&self, words: &[String]) -> Result<()> {
+        self.write(OPTIONS, &serde_json::json!(words).to_string())
+    }
+
+    /// The options of sbatch.
+    ///
+    /// # Errors
+    /// When the file is gone, or damaged.
+    pub fn options(&self) -> Result<Vec<String>> {
+        let file = self.path.join(OPTIONS);
+        let unread =
+            |why: String| CommandError::file(format!("can't read {}: {why}", file.display()));
+        let text = fs::read_to_string(&file).map_err(|error| unread(error.to_string()))?;
+        serde_json::from_str(&text).map_err(|error| unread(error.to_string()))
     }
 
     /// Writes a file of the folder.
@@ -102,7 +127,9 @@ impl FleetFolder {
             .and_then(|file| Ok(flock(&file, FlockOperation::LockExclusive).map(|()| file)?));
         locked.map_err(|error| {
             CommandError::file(format!("can't use the folder {}: {error}", self.path.display()))
-                .hint("it holds the script and the results of the fleet; restore it, or start a new fleet")
+                .hint(
+                    "it contains the fleet's script and results; restore it, or submit a new fleet",
+                )
         })
     }
 

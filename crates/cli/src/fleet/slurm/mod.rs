@@ -3,6 +3,7 @@
 mod answers;
 pub mod arguments;
 mod ask;
+pub mod cancel;
 mod client;
 pub mod collect;
 mod decide;

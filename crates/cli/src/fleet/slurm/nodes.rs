@@ -15,8 +15,8 @@ use crate::fleet::slurm::options::SbatchOptions;
 pub fn selected(options: &SbatchOptions) -> Result<Vec<NodeLine>> {
     let mut arguments = vec!["--noheader".to_owned(), "--Node".to_owned()];
     arguments.push(format!("--format={SINFO_FORMAT}"));
-    let partition = options.partition();
-    if let Some(partition) = &partition {
+    let partition = options.value("partition");
+    if let Some(partition) = partition {
         arguments.push(format!("--partition={partition}"));
     }
     if let Some(list) = options.value("nodelist") {
@@ -56,9 +56,12 @@ pub fn selected(options: &SbatchOptions) -> Result<Vec<NodeLine>> {
 /// # Errors
 /// When Slurm does not answer.
 pub fn states(names: &[&str]) -> Result<Vec<NodeLine>> {
+    // All nodes are asked about: a list of thousands of names does not fit into an argument.
+    let wanted: BTreeSet<&str> = names.iter().copied().collect();
     let format = format!("--format={SINFO_FORMAT}");
-    let nodes = format!("--nodes={}", names.join(","));
-    Ok(sinfo_nodes(&client::ask("sinfo", &["--noheader", "--Node", &format, &nodes])?))
+    let mut lines = sinfo_nodes(&client::ask("sinfo", &["--noheader", "--Node", &format])?);
+    lines.retain(|line| wanted.contains(line.name.as_str()));
+    Ok(lines)
 }
 
 /// The names in a list such as `n[1-3],m5`.

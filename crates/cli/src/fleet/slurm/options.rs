@@ -4,23 +4,23 @@ use crate::error::{CommandError, Result};
 
 /// Options that plumb refuses, with the reason.
 const REFUSED: [(&str, &str); 19] = [
-    ("array", "--any N makes the array"),
-    ("clusters", "plumb asks the cluster of this machine only"),
-    ("error", "logs are in the folder of the fleet"),
-    ("het-group", "each job has one node"),
+    ("array", "use --any N"),
+    ("clusters", "plumb supports only the local cluster"),
+    ("error", "plumb writes logs to the fleet folder"),
+    ("het-group", "each job uses one node"),
     ("help", "`sbatch --help` shows it"),
-    ("nodefile", "--nodelist names nodes, with --every"),
-    ("nodes", "each job has one node"),
+    ("nodefile", "use --every and --nodelist"),
+    ("nodes", "each job uses one node"),
     ("ntasks", "each job starts plumb once"),
     ("ntasks-per-node", "each job starts plumb once"),
-    ("open-mode", "logs are in the folder of the fleet"),
-    ("output", "logs are in the folder of the fleet"),
-    ("oversubscribe", "jobs of others on the node would disturb the measurement"),
-    ("requeue", "plumb repeats lost jobs itself, as new runs"),
+    ("open-mode", "plumb writes logs to the fleet folder"),
+    ("output", "plumb writes logs to the fleet folder"),
+    ("oversubscribe", "other jobs on the node would disturb the measurement"),
+    ("requeue", "plumb resubmits lost jobs itself"),
     ("test-only", "`plumb fleet run --dry-run` shows what would be submitted"),
     ("usage", "`sbatch --usage` shows it"),
     ("version", "`sbatch --version` shows it"),
-    ("wait", "`plumb fleet collect --wait` waits"),
+    ("wait", "use `plumb fleet collect --wait`"),
     ("wrap", "plumb writes the script"),
     ("ignore-pbs", "plumb writes the script"),
 ];
@@ -67,8 +67,10 @@ const SHORT_FLAGS: [(char, &str); 9] = [
 ];
 
 /// Short options with a value that plumb knows by their long names.
-const SHORT_OPTIONS: [(char, &str); 12] = [
+const SHORT_OPTIONS: [(char, &str); 16] = [
+    ('A', "account"),
     ('a', "array"),
+    ('C', "constraint"),
     ('D', "chdir"),
     ('e', "error"),
     ('F', "nodefile"),
@@ -78,8 +80,33 @@ const SHORT_OPTIONS: [(char, &str); 12] = [
     ('n', "ntasks"),
     ('o', "output"),
     ('p', "partition"),
+    ('q', "qos"),
+    ('t', "time"),
     ('w', "nodelist"),
     ('x', "exclude"),
+];
+
+/// Options that plumb reads, which must be written in full: sbatch also takes their beginnings.
+const READ: [&str; 9] = [
+    "chdir",
+    "exclude",
+    "exclusive",
+    "job-name",
+    "mem",
+    "mem-per-cpu",
+    "mem-per-gpu",
+    "nodelist",
+    "partition",
+];
+
+/// Variables of sbatch that count if their option is not given, with the option.
+const VARIABLES: [(&str, &str); 6] = [
+    ("SBATCH_ACCOUNT", "account"),
+    ("SBATCH_CONSTRAINT", "constraint"),
+    ("SBATCH_PARTITION", "partition"),
+    ("SBATCH_QOS", "qos"),
+    ("SBATCH_RESERVATION", "reservation"),
+    ("SBATCH_TIMELIMIT", "time"),
 ];
 
 /// An option of sbatch.
@@ -99,7 +126,7 @@ pub struct SbatchOptions {
 }
 
 impl SbatchOptions {
-    /// Splits a text as a shell does.
+    /// Splits a text as a shell does, and adds what variables of sbatch say.
     ///
     /// # Errors
     /// When a quote has no partner, or an option contradicts what plumb needs.
@@ -107,7 +134,15 @@ impl SbatchOptions {
         let words = shlex::split(text).ok_or_else(|| {
             CommandError::usage(format!("--slurm: `{text}` has an unmatched quote"))
         })?;
-        Self::of_words(words, is_every)
+        let mut read = Self::of_words(words, is_every)?;
+        // They become options, so that later submissions are the same, whoever collects the fleet.
+        for (variable, option) in VARIABLES {
+            let Ok(value) = std::env::var(variable) else { continue };
+            if !value.is_empty() && !read.has_any(&[option]) {
+                read.words.push(format!("--{option}={value}"));
+            }
+        }
+        Self::of_words(read.words, is_every)
     }
 
     /// The options of words that are split already.
@@ -133,14 +168,8 @@ impl SbatchOptions {
         self.options.iter().any(|option| names.contains(&option.name.as_str()))
     }
 
-    /// The partition: as typed, or as sbatch takes it from the environment.
-    pub fn partition(&self) -> Option<String> {
-        let typed = self.value("partition").map(str::to_owned);
-        typed.or_else(|| std::env::var("SBATCH_PARTITION").ok())
-    }
-
-    /// The options as lines of a script, an option and its value per line.
-    pub fn for_script(&self) -> Vec<String> {
+    /// The options as arguments of sbatch, each with its value in one word.
+    pub fn for_sbatch(&self) -> Vec<String> {
         let mut lines: Vec<String> = Vec::new();
         // --every gives each job its own node.
         for option in self.options.iter().filter(|option| option.name != "nodelist") {
@@ -163,7 +192,9 @@ fn parsed(words: &[String]) -> Result<Vec<SbatchOption>> {
     let mut words = words.iter();
     while let Some(word) = words.next() {
         if word.chars().any(char::is_control) {
-            return Err(CommandError::usage("--slurm: options of sbatch cannot have line breaks"));
+            return Err(CommandError::usage(
+                "--slurm: options must not contain control characters",
+            ));
         }
         if let Some(long) = word.strip_prefix("--").filter(|long| !long.is_empty()) {
             let (name, value) = match long.split_once('=') {
@@ -180,7 +211,9 @@ fn parsed(words: &[String]) -> Result<Vec<SbatchOption>> {
                 return Err(CommandError::usage(format!(
                     "--slurm: `{word}` is not an option of sbatch"
                 ))
-                .hint("plumb writes the script itself; --slurm has only options, such as '-p main -t 30'"));
+                .hint(
+                    "plumb writes the script; --slurm takes only options, such as '-p main -t 30'",
+                ));
             }
         }
     }
@@ -190,7 +223,7 @@ fn parsed(words: &[String]) -> Result<Vec<SbatchOption>> {
 /// The value of an option in the next word.
 fn next_value<'w>(option: &str, words: &mut impl Iterator<Item = &'w String>) -> Result<String> {
     let value = words.next().cloned();
-    value.ok_or_else(|| CommandError::usage(format!("--slurm: {option} has no value")))
+    value.ok_or_else(|| CommandError::usage(format!("--slurm: {option} needs a value")))
 }
 
 /// The options in a word of letters: flags, then perhaps an option with its value in this word or in the next one.
@@ -218,20 +251,26 @@ fn parse_letters<'w>(
 /// Refuses an option that contradicts what plumb needs.
 fn refuse(option: &SbatchOption, is_every: bool) -> Result<()> {
     let name = option.name.as_str();
+    let is_known = READ.contains(&name) || FLAGS.contains(&name);
+    if let Some(full) =
+        READ.iter().find(|full| !is_known && name.len() > 1 && full.starts_with(name))
+    {
+        return Err(CommandError::usage(format!("--slurm: write --{full} in full, not --{name}")));
+    }
     if name == "nodelist" && !is_every {
         return Err(CommandError::usage("--slurm: --nodelist needs --every").hint(
-            "a job array cannot give each task its own node; --every submits one job per node",
+            "tasks of a job array cannot be assigned to nodes; --every submits one job per node",
         ));
     }
     if name == "exclusive" && option.value.is_some() {
         return Err(CommandError::usage(format!(
-            "--slurm: --exclusive={} does not apply: jobs of others on the node would disturb the measurement",
+            "--slurm: --exclusive={} is not allowed: other jobs on the node would disturb the measurement",
             option.value.as_deref().unwrap_or_default()
         )));
     }
     match REFUSED.iter().find(|(refused, _)| stands_for(name, refused)) {
         Some((refused, why)) => {
-            Err(CommandError::usage(format!("--slurm: --{refused} does not apply: {why}")))
+            Err(CommandError::usage(format!("--slurm: --{refused} is not allowed: {why}")))
         }
         None => Ok(()),
     }
@@ -252,44 +291,46 @@ mod tests {
             SbatchOptions::read("-p main --time 30 -Hx'n[1-3]' --comment='a b' -A dept", false);
         let options = read.unwrap();
         assert_eq!(
-            options.for_script(),
+            options.for_sbatch(),
             [
                 "--partition=main",
                 "--time=30",
                 "--hold",
                 "--exclude=n[1-3]",
                 "--comment=a b",
-                "-Adept"
+                "--account=dept"
             ]
         );
         assert_eq!(options.value("exclude"), Some("n[1-3]"));
-        assert_eq!(options.partition().as_deref(), Some("main"));
+        assert_eq!(options.value("partition"), Some("main"));
         assert!(options.has_any(&["mem", "time"]) && !options.has_any(&["mem"]));
         let named = SbatchOptions::read("-w n1 --exclusive --no-requeue", true).unwrap();
         assert_eq!(named.value("nodelist"), Some("n1"));
-        assert_eq!(named.for_script(), ["--exclusive", "--no-requeue"]);
+        assert_eq!(named.for_sbatch(), ["--exclusive", "--no-requeue"]);
     }
 
     #[test]
     fn options_that_break_the_design_are_refused_by_name() {
         for (text, why) in [
-            ("--array=1-3", "--array does not apply: --any N makes the array"),
-            ("-a1-3", "--array does not apply"),
-            ("--arr 3", "--array does not apply"),
-            ("-N 2", "--nodes does not apply"),
-            ("-Hn2", "--ntasks does not apply"),
-            ("--requeue", "--requeue does not apply"),
-            ("--wrap=true", "--wrap does not apply"),
-            ("-o x", "--output does not apply"),
-            ("--exclusive=user", "--exclusive=user does not apply"),
-            ("-s", "--oversubscribe does not apply"),
+            ("--array=1-3", "--array is not allowed: use --any N"),
+            ("-a1-3", "--array is not allowed"),
+            ("--arr 3", "--array is not allowed"),
+            ("-N 2", "--nodes is not allowed"),
+            ("-Hn2", "--ntasks is not allowed"),
+            ("--requeue", "--requeue is not allowed"),
+            ("--wrap=true", "--wrap is not allowed"),
+            ("-o x", "--output is not allowed"),
+            ("--exclusive=user", "--exclusive=user is not allowed"),
+            ("-s", "--oversubscribe is not allowed"),
             ("-w n1", "--nodelist needs --every"),
+            ("--part=main", "write --partition in full"),
+            ("--exclud n1", "write --exclude in full"),
             ("job.sh", "`job.sh` is not an option of sbatch"),
             ("-p main : -p big", "`:` is not an option of sbatch"),
             ("--", "`--` is not an option of sbatch"),
-            ("-p", "-p has no value"),
+            ("-p", "-p needs a value"),
             ("-p 'a", "unmatched quote"),
-            ("--comment='a\nb'", "line breaks"),
+            ("--comment='a\nb'", "control characters"),
         ] {
             let error = SbatchOptions::read(text, false).unwrap_err().to_string();
             assert!(error.contains(why), "{text}: {error}");

@@ -42,9 +42,9 @@ impl BatchScript<'_> {
         lines.join("\n")
     }
 
-    /// What sbatch reads in the script: the user's options, then those that must not be others.
+    /// What sbatch reads in the script. The user's options are arguments of sbatch.
     fn directives(&self) -> Vec<String> {
-        let mut directives = self.options.for_script();
+        let mut directives = Vec::new();
         if !self.options.has_any(&["job-name"]) {
             directives.push(format!("--job-name=plumb-{}", self.fleet));
         }
@@ -65,21 +65,24 @@ impl BatchScript<'_> {
 
 /// From the arguments to the measurement.
 const BEFORE: &str = r#"name=$(($1 + ${SLURM_ARRAY_TASK_ID:-0})).$2
-# sbatch hands on the variables of the machine where it was typed, whose folder may be missing here.
+# sbatch exports the environment of the submit host; its TMPDIR may not exist here.
 [ -d "${TMPDIR:-}" ] || TMPDIR=/tmp
 export TMPDIR
-# The store is on the node while plumb measures: a shared file system would disturb, and SQLite needs its locks.
+# Keep the store on the node while measuring: a shared file system disturbs, and may lack the locks that SQLite needs.
 scratch=$(mktemp -d "$TMPDIR/plumb-slurm-XXXXXXXX") || exit 74
 trap 'rm -rf "$scratch"' EXIT
-# At the time limit, Slurm ends plumb and this shell, which has to remove the folder before. A part of a run is not moved.
+# At the time limit, Slurm terminates plumb and this shell: remove the folder first, and do not copy an incomplete run.
 trap 'exit 143' TERM INT
-# A shared home would show the journals of this node to the others, which would restore settings that are not theirs.
+# With a shared home, other nodes would find this node's journals, and restore the wrong settings.
 export XDG_STATE_HOME="$scratch/state"
+# Another architecture, or an older C library.
+"$folder/plumb" --version >/dev/null || exit 126
 "#;
 
-/// From the measurement to the shared folder. A name without a dot in front means that the store is whole.
+/// From the measurement to the shared folder. A name without a dot in front means that the store is complete.
 const AFTER: &str = r#"code=$?
-[ -s "$scratch/plumb.db" ] || exit "$code"
+# A plumb that was killed has not closed its store; what is in its log would be lost.
+{ [ "$code" -lt 126 ] && [ -s "$scratch/plumb.db" ] && [ ! -e "$scratch/plumb.db-wal" ]; } || exit "$code"
 part="$folder/stores/.$name.$SLURM_JOB_ID"
 cp "$scratch/plumb.db" "$part" && mv "$part" "$folder/stores/$name.db" || exit 74
 exit "$code"

@@ -62,10 +62,15 @@ pub struct DueJob {
     pub node: Option<String>,
 }
 
+/// Of named nodes, so many refusals one after the other end a round: Slurm then takes no jobs at all.
+const MOST_REFUSALS: usize = 3;
+
 /// A command that submits jobs, and what they measure.
 struct Submission {
     /// The options of sbatch on the command line, the script, and its arguments.
     arguments: Vec<String>,
+    /// The same for a later attempt without nodes that are excluded because they failed, if Slurm has no others.
+    on_any_node: Option<Vec<String>>,
     /// The jobs that it makes.
     jobs: Vec<PlannedJob>,
 }
@@ -85,6 +90,8 @@ pub struct SubmitReport {
     pub jobs: Vec<SlurmJob>,
     /// Why it did not take the next ones, in its words.
     pub refused: Option<String>,
+    /// The machines whose jobs it refused although it took others after them, each with its words.
+    pub refused_machines: Vec<(usize, String)>,
 }
 
 /// Submits a new fleet. Gives its id, or None if the command only shows what would be submitted.
@@ -129,25 +136,27 @@ pub fn submit_fleet(
     }
     let store = Store::open(locate::store(store)?)?;
     folder.make()?;
-    folder.write("job.sh", &script.text())?;
-    for (name, text) in &work.suites {
-        folder.write(name, text)?;
+    if let Err(error) = fill(&folder, &script, work, &options) {
+        folder.remove();
+        return Err(error);
     }
     let _lock = folder.lock()?;
-    let mut submissions = submissions.into_iter();
-    let mut report = SubmitReport::default();
-    if let Some(first) = submissions.next()
-        && let Err(why) = submit(first, &mut report)?
-    {
-        folder.remove();
-        return Err(refused(&why));
-    }
-    // Only now: a fleet of which Slurm took nothing is none.
     let record = record(fleet, machines, work, &store)?;
+    let slurm = SlurmFleet { options: hidden(&options.words, &store)?, ..slurm };
+    // Before the first job: whatever happens from here on, `collect` knows the fleet.
     store.begin_slurm_fleet(&record, &plumb_machine::owner(&locate::root()), &slurm)?;
     keep_ends(&record, &store)?;
-    store.add_slurm_jobs(fleet, &report.jobs)?;
-    submit_all(submissions, &mut report, fleet, &store)?;
+    let mut report = SubmitReport::default();
+    submit_all(submissions, &mut report, &slurm, &store)?;
+    if report.jobs.is_empty()
+        && let Some(why) = &report.refused
+    {
+        for position in 0..record.machines.len() {
+            end_refused(fleet, position, why, &store)?;
+        }
+        folder.remove();
+        return Err(refused(why));
+    }
     say(&record, &report, ui);
     let exit = match &report.refused {
         _ if interrupt::is_interrupted() => Exit::Interrupted,
@@ -157,25 +166,69 @@ pub fn submit_fleet(
     Ok(Some((fleet, exit)))
 }
 
+/// Writes what the jobs need into the folder.
+fn fill(
+    folder: &FleetFolder,
+    script: &BatchScript<'_>,
+    work: &NodeWork,
+    options: &SbatchOptions,
+) -> Result<()> {
+    folder.write("job.sh", &script.text())?;
+    folder.write_options(&options.words)?;
+    for (name, text) in &work.suites {
+        folder.write(name, text)?;
+    }
+    Ok(())
+}
+
+/// Options without what looks like a secret: unlike the folder, a store may be given to others.
+fn hidden(words: &[String], store: &Store) -> Result<Vec<String>> {
+    Ok(secrets::without_secrets(words, store.secret_salt()?, &mut KnownSecrets::default()))
+}
+
 /// Submits jobs of a fleet that is stored, until Slurm takes no more, or an interrupt. What is left is for the next `collect`.
 fn submit_all(
-    submissions: impl Iterator<Item = Submission>,
+    submissions: Vec<Submission>,
     report: &mut SubmitReport,
-    fleet: Id,
+    slurm: &SlurmFleet,
     store: &Store,
 ) -> Result<()> {
+    let mut refusals: Vec<(usize, String)> = Vec::new();
     for submission in submissions {
         if interrupt::is_interrupted() {
             break;
         }
         let taken_before = report.jobs.len();
-        if let Err(why) = submit(submission, report)? {
-            report.refused = Some(why);
-            break;
+        let position = submission.jobs.first().map_or(0, |job| job.due.position);
+        match submit(submission, report)? {
+            Ok(()) => {
+                store.add_slurm_jobs(slurm.fleet, &report.jobs[taken_before..])?;
+                // Slurm takes jobs, so it refused these because of their nodes, and would do so again.
+                report.refused_machines.append(&mut refusals);
+            }
+            Err(why) => {
+                refusals.push((position, why));
+                if !slurm.is_every || refusals.len() == MOST_REFUSALS {
+                    break;
+                }
+            }
         }
-        store.add_slurm_jobs(fleet, &report.jobs[taken_before..])?;
     }
+    for (position, why) in &report.refused_machines {
+        end_refused(slurm.fleet, *position, why, store)?;
+    }
+    report.refused = refusals.pop().map(|(_, why)| why);
     Ok(())
+}
+
+/// Stores that Slurm refused the job of a machine.
+fn end_refused(fleet: Id, position: usize, why: &str, store: &Store) -> Result<()> {
+    let end = MachineEnd {
+        outcome: MachineOutcome::Refused,
+        why: Some(format!("Slurm rejected the job: {why}")),
+        hints: Vec::new(),
+    };
+    Ok(store.end_machine(fleet, position, plumb_machine::now().unix_ns, &end)?)
 }
 
 /// The folder in which the command was typed.
@@ -183,8 +236,12 @@ fn typed_in() -> Result<String> {
     let folder = std::env::current_dir()
         .map_err(|error| CommandError::usage(format!("the current folder is gone: {error}")))?;
     match folder.into_os_string().into_string() {
-        Ok(text) if !text.contains(char::is_control) => Ok(text),
-        _ => Err(CommandError::usage("the path of the current folder has a special character")),
+        // sbatch takes a backslash in a script as the beginning of an escape.
+        Ok(text) if !text.contains(|c: char| c.is_control() || c == '\\') => Ok(text),
+        _ => Err(CommandError::usage(
+            "the path of the current folder contains a backslash, a control character or no UTF-8",
+        )
+        .hint("--slurm '--chdir DIR' names another one, if you submit from there")),
     }
 }
 
@@ -219,8 +276,8 @@ fn all_out_of_service(selected: &[NodeLine]) -> CommandError {
 }
 
 fn refused(why: &str) -> CommandError {
-    CommandError::nothing(format!("Slurm did not take the job: {why}"))
-        .hint("--dry-run shows the script and the command")
+    CommandError::nothing(format!("Slurm rejected the job: {why}"))
+        .hint("add --dry-run to see the script and the command")
 }
 
 /// What is stored of the fleet.
@@ -260,11 +317,11 @@ fn say(record: &FleetRecord, report: &SubmitReport, ui: &Ui) {
     for machine in &record.machines {
         if let Some(why) = machine.end.as_ref().and_then(|end| end.why.as_deref()) {
             let name = plumb_text::clean(&machine.name);
-            ui.warn(&format!("{name} is left out: {}", plumb_text::clean(why)));
+            ui.warn(&format!("skipping {name}: {}", plumb_text::clean(why)));
         }
     }
     if let Some(why) = &report.refused {
-        ui.warn(&format!("Slurm takes no more jobs now: {}", plumb_text::clean(why)));
+        ui.warn(&format!("Slurm rejected further jobs: {}", plumb_text::clean(why)));
     }
     let jobs = counted(report.jobs.len(), "job", "jobs");
     ui.say(&format!("submitted {jobs} to Slurm: {}", job_ids(&report.jobs)));
@@ -311,9 +368,10 @@ pub fn submit_due(store: &Store, slurm: &SlurmFleet, due: Vec<DueJob>) -> Result
     if due.is_empty() {
         return Ok(report);
     }
-    let options = SbatchOptions::of_words(slurm.options.clone(), slurm.is_every)?;
-    let submissions = submissions(slurm, &options, due)?.into_iter();
-    submit_all(submissions, &mut report, slurm.fleet, store)?;
+    let words = FleetFolder::at(&slurm.folder).options()?;
+    let options = SbatchOptions::of_words(words, slurm.is_every)?;
+    let submissions = submissions(slurm, &options, due)?;
+    submit_all(submissions, &mut report, slurm, store)?;
     Ok(report)
 }
 
@@ -330,21 +388,30 @@ fn submissions(
             let node = job.node.clone().unwrap_or_default();
             let own =
                 [format!("--nodelist={node}"), format!("--output={}", folder.log_pattern(false))];
+            let own = [options.for_sbatch(), own.to_vec()].concat();
             let arguments = arguments(&folder, &own, job.position, job.attempt);
             let jobs = vec![PlannedJob { due: job, task: None }];
-            submissions.push(Submission { arguments, jobs });
+            submissions.push(Submission { arguments, on_any_node: None, jobs });
         }
         return Ok(submissions);
     }
     let config = client::ask("scontrol", &["show", "config"])?;
-    let most = max_array_size(&config).unwrap_or(1).max(1);
+    let most = max_array_size(&config).unwrap_or(0);
+    if most < 2 {
+        return Err(CommandError::nothing("this cluster allows no job arrays (MaxArraySize)")
+            .hint("--every submits one job per node"));
+    }
     for ArrayPart { base, attempt, jobs } in arrays(due, most) {
         let indices: Vec<u64> = jobs.iter().filter_map(|job| job.task).collect();
-        let mut own = vec![format!("--array={}", ranges(&indices))];
+        let mut own = options.for_sbatch();
+        own.push(format!("--array={}", ranges(&indices)));
+        let mut on_any_node = None;
         if let Some(excluded) = excluded(slurm, options, attempt) {
+            on_any_node = Some(arguments(&folder, &own, base, attempt));
             own.push(format!("--exclude={excluded}"));
         }
-        submissions.push(Submission { arguments: arguments(&folder, &own, base, attempt), jobs });
+        let arguments = arguments(&folder, &own, base, attempt);
+        submissions.push(Submission { arguments, on_any_node, jobs });
     }
     Ok(submissions)
 }
@@ -410,7 +477,8 @@ fn excluded(slurm: &SlurmFleet, options: &SbatchOptions, attempt: u32) -> Option
     (!nodes.is_empty()).then(|| nodes.join(","))
 }
 
-/// The arguments of sbatch: what only this submission has, the script, and the script's own.
+/// The arguments of sbatch: options, the script, and the script's own arguments. The user's options are not in the script, where
+/// variables such as SBATCH_PARTITION would win over them.
 fn arguments(folder: &FleetFolder, own: &[String], base: usize, attempt: u32) -> Vec<String> {
     let mut arguments = vec!["--parsable".to_owned()];
     arguments.extend(own.iter().cloned());
@@ -425,7 +493,10 @@ fn submit(
     submission: Submission,
     report: &mut SubmitReport,
 ) -> Result<std::result::Result<(), String>> {
-    let answer = client::run("sbatch", &submission.arguments)?;
+    let mut answer = client::run("sbatch", &submission.arguments)?;
+    if let Some(arguments) = submission.on_any_node.filter(|_| !answer.is_success) {
+        answer = client::run("sbatch", &arguments)?;
+    }
     let job = submitted_job(&answer.stdout).filter(|_| answer.is_success);
     let Some(job) = job else {
         let silent = "sbatch failed and gave no reason".to_owned();

@@ -130,10 +130,10 @@ pub(super) fn fleets(db: &Connection) -> Result<Vec<SlurmFleet>, DbError> {
 
 /// The jobs of each fleet: by machine, then by attempt.
 fn jobs(db: &Connection) -> Result<BTreeMap<Id, Vec<SlurmJob>>, DbError> {
-    let mut facts = facts(db)?;
+    let facts = facts(db)?;
     let mut jobs: BTreeMap<Id, Vec<SlurmJob>> = BTreeMap::new();
     let sql = "SELECT fleet_uuid, position, attempt, job, task, submitted_unix_ns FROM slurm_job \
-               ORDER BY position, attempt";
+               ORDER BY position, attempt, submitted_unix_ns";
     for (fleet, job) in all(db, sql, &[], |row| {
         let fleet = identity(row.get(0)?);
         let position = counted(row.get(1)?)?;
@@ -146,11 +146,17 @@ fn jobs(db: &Connection) -> Result<BTreeMap<Id, Vec<SlurmJob>>, DbError> {
             job: job.cast_unsigned(),
             task: task.map(i64::cast_unsigned),
             submitted_unix_ns: row.get(5)?,
-            last_fact: facts.remove(&(fleet, position, attempt)),
+            last_fact: facts.get(&(fleet, position, attempt)).cloned(),
         };
         Ok((fleet, job))
     })? {
-        jobs.entry(fleet).or_default().push(job);
+        let of_fleet = jobs.entry(fleet).or_default();
+        let is_same =
+            |last: &SlurmJob| (last.position, last.attempt) == (job.position, job.attempt);
+        if of_fleet.last().is_some_and(is_same) {
+            of_fleet.pop();
+        }
+        of_fleet.push(job);
     }
     Ok(jobs)
 }
@@ -191,7 +197,10 @@ pub(super) fn collected(db: &Connection) -> Result<BTreeMap<Id, Vec<CollectedRun
         };
         Ok((identity(row.get(0)?), run))
     })? {
-        collected.entry(fleet).or_default().push(run);
+        let of_fleet = collected.entry(fleet).or_default();
+        if !of_fleet.iter().any(|other| other.run == run.run) {
+            of_fleet.push(run);
+        }
     }
     Ok(collected)
 }

@@ -9,7 +9,7 @@ CREATE TABLE IF NOT EXISTS slurm_fleet (
   queued INTEGER
 ) STRICT;
 
--- A try to measure a machine: a job, or a task of an array.
+-- An attempt to measure a machine: a job, or a task of an array. If several stores submitted it, the last one counts.
 CREATE TABLE IF NOT EXISTS slurm_job (
   fleet_uuid BLOB NOT NULL REFERENCES slurm_fleet,
   position INTEGER NOT NULL,
@@ -17,7 +17,7 @@ CREATE TABLE IF NOT EXISTS slurm_job (
   job INTEGER NOT NULL,
   task INTEGER,
   submitted_unix_ns INTEGER NOT NULL,
-  PRIMARY KEY (fleet_uuid, position, attempt)
+  PRIMARY KEY (fleet_uuid, position, attempt, job, submitted_unix_ns)
 ) STRICT;
 
 -- What Slurm answered about a job, if it was not the same as before; the last fact counts.
@@ -34,7 +34,7 @@ CREATE TABLE IF NOT EXISTS slurm_fact (
   PRIMARY KEY (fleet_uuid, position, attempt, at_unix_ns)
 ) STRICT;
 
--- A run that came from a node. The first run of a machine is the one that the fleet shows.
+-- A run that came from a node. The first run of a machine is the one that the fleet shows. Several stores may collect it.
 CREATE TABLE IF NOT EXISTS slurm_run (
   fleet_uuid BLOB NOT NULL REFERENCES slurm_fleet,
   position INTEGER NOT NULL,
@@ -42,5 +42,5 @@ CREATE TABLE IF NOT EXISTS slurm_run (
   at_unix_ns INTEGER NOT NULL,
   node TEXT NOT NULL,
   run_uuid BLOB NOT NULL CHECK (length(run_uuid) = 16),
-  PRIMARY KEY (fleet_uuid, position, attempt)
+  PRIMARY KEY (fleet_uuid, position, attempt, run_uuid, at_unix_ns)
 ) STRICT;

@@ -95,7 +95,7 @@ fn machines_title(machines: &[CheckOfMachine<'_>]) -> String {
         format!("{checked} of {} checked: {found}", counted(machines.len(), "machine", "machines"));
     for (number, what) in [
         (count(machines, is_undecided), "undecided"),
-        (count(machines, has_gaps), "with results that could not be measured"),
+        (count(machines, has_gaps), "with missing results"),
     ] {
         if number > 0 {
             title += &format!("; {number} {what}");

@@ -128,8 +128,8 @@ pub fn slow_machines(kinds: &[KindFinding], full: bool) -> Vec<String> {
     let mut lines: Vec<String> = slow.iter().take(shown).map(SlowMachine::line).collect();
     let hidden = slow.len().saturating_sub(shown);
     if hidden > 0 {
-        let more = counted(hidden, "more machine is", "more machines are");
-        lines.push(format!("{more} slow for their kind"));
+        let one = "more machine is slow for its kind";
+        lines.push(counted(hidden, one, "more machines are slow for their kind"));
     }
     lines
 }
@@ -187,24 +187,24 @@ fn none_is_slow(kinds: &[KindFinding]) -> Option<String> {
     let all: usize = kinds.iter().map(|kind| kind.machines.len()).sum();
     let of_judged: usize = judged.iter().map(|kind| kind.machines.len()).sum();
     let mut text = format!(
-        "no machine is slow for its kind; results differ by {} to {} (standard deviation) between machines",
+        "no machine is slow for its kind; the spread between machines is {} to {} (standard deviation)",
         percent(least),
         percent(most)
     );
     if all > of_judged {
-        let others = counted(all - of_judged, "machine is", "machines are");
-        text += &format!("; {others} of kinds with fewer than eight, which cannot be judged");
+        let others = counted(all - of_judged, "machine", "machines");
+        text += &format!("; {others} not judged: too few comparable results");
     }
     Some(text)
 }
 
-/// `memory.copy:method=libc 1.14× the usual cost [1.09, 1.19]`.
+/// `memory.copy:method=libc 1.14× the median cost [1.09, 1.19]`.
 fn result_text(series: &SeriesOfKind, ratio: &RatioOfMachine) -> String {
     let shown = figure(&ratio.ratio, "");
-    let times = format!("{}× the usual cost {}", shown.estimate, shown.brackets());
+    let times = format!("{}× the median cost {}", shown.estimate, shown.brackets());
     let fresh = match ratio.is_confirmed {
-        Some(true) => ", confirmed by fresh runs",
-        Some(false) => ", not confirmed by fresh runs",
+        Some(true) => ", confirmed in fresh runs",
+        Some(false) => ", not confirmed in fresh runs",
         None => "",
     };
     format!("{} {}{fresh}", clean(&series.point.name), times.trim_end())
