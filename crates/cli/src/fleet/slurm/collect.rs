@@ -34,12 +34,16 @@ const LOOK: Duration = Duration::from_millis(200);
 /// When Slurm does not answer, or the store or the folder cannot be used.
 pub fn collect(store: &Store, fleet: Id, waits: bool, ui: &Ui) -> Result<Exit> {
     interrupt::listen();
+    // Whether Slurm has answered before: an error of the first time is no passing one.
+    let mut has_answered = false;
     let mut is_warned = false;
     loop {
         let state = match collect_once(store, fleet, ui) {
             // While slurmctld restarts, for example.
             Err(error)
-                if waits && error.exit() == Exit::Nothing && !interrupt::is_interrupted() =>
+                if has_answered
+                    && error.exit() == Exit::Nothing
+                    && !interrupt::is_interrupted() =>
             {
                 if !is_warned {
                     ui.warn(&format!("{error}; asking again every {} s", PAUSE.as_secs()));
@@ -50,6 +54,7 @@ pub fn collect(store: &Store, fleet: Id, waits: bool, ui: &Ui) -> Result<Exit> {
             }
             state => state?,
         };
+        has_answered = true;
         is_warned = false;
         let is_over = state.is_over();
         let is_stopped = interrupt::is_interrupted();

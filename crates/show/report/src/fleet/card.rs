@@ -1,5 +1,7 @@
 //! What several machines measured for one command: text and document.
 
+use std::collections::BTreeMap;
+
 use plumb_analysis::{CONFIDENCE, KindFinding, RunFinding};
 use plumb_model::{FlagKind, FleetRecord, MachineEnd, MachineOutcome, short_id};
 use plumb_text::command_line::typed;
@@ -20,6 +22,9 @@ use crate::run::{
 const FLEET_SCHEMA: &str = "plumb.fleet/1";
 /// Name of the form of the list.
 const FLEETS_SCHEMA: &str = "plumb.fleets/1";
+
+/// So many machines with the same trouble are named; the rest is counted.
+const MOST_NAMES: usize = 3;
 
 /// How far the run of a machine has come.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -372,22 +377,52 @@ fn troubles(machines: &[FleetMachine<'_>], terminal: &Terminal) -> String {
             let hint = TextLine::new(Style::Muted, &format!("hint: {}", clean(hint)));
             out.push_str(&terminal.lines(2, &hint));
         }
-        let Some(finding) = machine.finding else { continue };
-        for missing in &finding.unsupported {
-            let line = TextLine::new(Style::Flag, &format!("{name}: "))
-                .and(Style::Plain, &format!("{} unsupported: {}", missing.point.name, missing.why));
-            out.push_str(&terminal.lines(0, &line));
-        }
-        for failed in &finding.failed {
-            let line = TextLine::new(Style::Flag, &format!("{name}: ")).and(
-                Style::Plain,
-                &format!(
-                    "{} failed in {} of {} invocations: {}",
-                    failed.point.name, failed.times, failed.of, failed.why
-                ),
-            );
-            out.push_str(&terminal.lines(0, &line));
-        }
+    }
+    for (text, names) in point_troubles(machines) {
+        let line = TextLine::new(Style::Flag, &format!("{}: ", some_names(&names)))
+            .and(Style::Plain, &text);
+        out.push_str(&terminal.lines(0, &line));
     }
     if out.is_empty() { out } else { format!("\n{out}") }
+}
+
+/// Points that could not be measured or failed, each text once, with the machines that it is of.
+fn point_troubles<'m>(machines: &[FleetMachine<'m>]) -> Vec<(String, Vec<&'m str>)> {
+    let mut texts: Vec<(String, Vec<&str>)> = Vec::new();
+    let mut places: BTreeMap<String, usize> = BTreeMap::new();
+    for machine in machines {
+        for text in machine.finding.map(troubles_of).unwrap_or_default() {
+            let place = *places.entry(text.clone()).or_insert(texts.len());
+            if place == texts.len() {
+                texts.push((text, Vec::new()));
+            }
+            texts[place].1.push(machine.name);
+        }
+    }
+    texts
+}
+
+/// The points of a machine that could not be measured or failed.
+fn troubles_of(finding: &RunFinding) -> Vec<String> {
+    let mut texts = Vec::new();
+    for missing in &finding.unsupported {
+        texts.push(format!("{} unsupported: {}", clean(&missing.point.name), clean(&missing.why)));
+    }
+    for failed in &finding.failed {
+        texts.push(format!(
+            "{} failed in {} of {} invocations: {}",
+            clean(&failed.point.name),
+            failed.times,
+            failed.of,
+            clean(&failed.why)
+        ));
+    }
+    texts
+}
+
+/// Names in a line: `web1, web2`, or `web1, web2, web3 and 97 more`.
+fn some_names(names: &[&str]) -> String {
+    let shown: Vec<String> = names.iter().take(MOST_NAMES).map(|name| clean(name)).collect();
+    let hidden = names.len().saturating_sub(MOST_NAMES);
+    if hidden == 0 { shown.join(", ") } else { format!("{} and {hidden} more", shown.join(", ")) }
 }
