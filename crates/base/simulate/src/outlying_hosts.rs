@@ -40,6 +40,8 @@ enum HostNoise {
     FewWide,
     /// Normal, but a tenth of the hosts has an own error of three spreads.
     NoisyHosts,
+    /// Normal, but every third series states own errors of two spreads, which it does not have.
+    OverstatedErrors,
     /// Normal; series have spreads that differ (lognormal, sigma .7), and a fifth of the values is missing.
     UnequalSeries,
 }
@@ -53,6 +55,7 @@ impl HostNoise {
             Self::HalfHeavy => "every second series t of 5, the others normal",
             Self::FewWide => "one host in 20 with three times the spread",
             Self::NoisyHosts => "a tenth of the hosts with errors of three spreads",
+            Self::OverstatedErrors => "every third series with overstated errors",
             Self::UnequalSeries => "unequal spreads, a fifth of the values missing",
         }
     }
@@ -122,6 +125,12 @@ pub fn run(replications: u64, report: &mut dyn FnMut(ValidationRow)) {
     for noise in [HostNoise::Normal, HostNoise::HeavyValues] {
         let fleet = SimulatedFleet { hosts: 200, noise, slow: TENTH_SLOW };
         report(false_flags(fleet, promised, trials(200, replications)));
+    }
+    // Many slow results let values with larger p-values through, so that wrong tails show.
+    for hosts in [200, 2000] {
+        let slow = SlowHosts { count: hosts / 50, series: SERIES, by: 0.14 };
+        let fleet = SimulatedFleet { hosts, noise: HostNoise::OverstatedErrors, slow };
+        report(false_flags(fleet, promised, trials(hosts, replications)));
     }
     let mixed = Bar::Exempt("tails that differ from series to series");
     let wide = Bar::Exempt("a wide host lies far out");
@@ -194,7 +203,9 @@ impl SimulatedFleet {
                 let usual = spreads[series] * self.standardised(series, common, host_scale, rng);
                 let slow = if self.slow.include(host, series) { self.slow.by.ln_1p() } else { 0.0 };
                 // The interval of few processes knows its own width to about 15 %.
-                let shown = own_error * (0.15 * rng.normal()).exp();
+                let overstated = self.noise == HostNoise::OverstatedErrors && series % 3 == 0;
+                let stated = if overstated { 2.0 * SPREAD } else { own_error };
+                let shown = stated * (0.15 * rng.normal()).exp();
                 let cost = HostCost {
                     log_cost: usual + slow + own_error * rng.normal(),
                     standard_error: Some(shown),

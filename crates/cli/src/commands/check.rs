@@ -281,8 +281,9 @@ fn with_members(
         None => None,
     };
     let first = first.and_then(|(set_unix_ns, runs)| {
-        let mut runs = runs.clone();
-        runs.retain(|run| members.runs.iter().any(|member| member.is_one_machine(run, By::Host)));
+        let is_here =
+            |run: &RunOfSeries| members.runs.iter().any(|one| one.is_one_machine(run, By::Host));
+        let runs = runs.only(is_here);
         (!runs.runs.is_empty()).then_some((*set_unix_ns, runs))
     });
     Ok(StoredBaseline { name: name.to_owned(), members, first, earlier, plan })

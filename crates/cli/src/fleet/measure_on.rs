@@ -23,7 +23,7 @@ use plumb_text::counted;
 
 use crate::error::{CommandError, Exit, Result};
 use crate::fleet::binaries::binary_for;
-use crate::fleet::outcome::{MachineRun, exit};
+use crate::fleet::outcome::{MachineRun, exit, exit_of_machines};
 use crate::fleet::progress::FleetProgress;
 use crate::fleet::show::{findings, show_fleet};
 use crate::fleet::typed_words::words_for_agents;
@@ -171,12 +171,18 @@ fn confirm_slow(request: &FleetRequest, store: &Store, fleet: Id, ui: &Ui) -> Re
     for slow in plumb_query::kinds_of_fleet(store, stored)?.iter().flat_map(slow_results) {
         let index = stored.machines.iter().position(|machine| machine.run == slow.run);
         let Some(machine) = index.and_then(|index| request.machines.get(index)) else { continue };
+        let planned = plan_of_slow(&slow, store)?;
+        if let Err(error) = secrets::refuse_for_other_machine(&planned.plan) {
+            ui.warn(&format!("{}: not confirmed: {error}", machine.name()));
+            continue;
+        }
         machines.push(machine.clone());
-        plans.push((slow.run, plan_of_slow(&slow, store)?));
+        plans.push((slow.run, planned));
     }
     if machines.is_empty() {
         return Ok(Exit::Fine);
     }
+    // These machines have a result already.
     let mut exits = vec![Exit::Fine];
     for number in 1..=CONFIRM_RUNS {
         let slow = counted(machines.len(), "machine", "machines");
@@ -198,12 +204,13 @@ fn confirm_slow(request: &FleetRequest, store: &Store, fleet: Id, ui: &Ui) -> Re
             break;
         }
     }
-    Ok(exits.into_iter().min().unwrap_or(Exit::Fine))
+    Ok(exit_of_machines(exits.into_iter()))
 }
 
 /// The plan of a run with only its slow results.
 fn plan_of_slow(slow: &SlowResults, store: &Store) -> Result<PlannedWork> {
     let record = store.record(slow.run)?;
+    let dir = record.plan.dir.clone();
     let is_slow = |planned: &PlannedPoint| {
         let metric = planned.description.primary();
         metric.is_some_and(|metric| slow.series.contains(&planned.point.series(&metric.name)))
@@ -215,9 +222,11 @@ fn plan_of_slow(slow: &SlowResults, store: &Store) -> Result<PlannedWork> {
             points,
             // With the same seed, a run would draw the same orders and layouts, and not be independent.
             seed: plumb_machine::now().monotonic_ns & 0xffff_ffff,
+            against_first: false,
             ..record.plan
         },
-        dir: None,
+        // The same file system: the folder of the first run was made in this one.
+        dir: Path::new(&dir).parent().map(Path::to_path_buf),
         waits_for_lock: true,
     })
 }

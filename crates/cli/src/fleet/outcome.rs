@@ -190,12 +190,17 @@ fn outcome(failure: &VisitFailure) -> MachineOutcome {
     }
 }
 
-/// If some machines measured and others did not, that is a failure; if none did, its own code says why.
+/// The exit code of these runs together.
 pub fn exit(runs: &[MachineRun]) -> Exit {
-    let exits: Vec<Exit> = runs.iter().map(MachineRun::exit).collect();
-    let worst = exits.iter().copied().min().unwrap_or(Exit::Nothing);
-    let has_result = exits.contains(&Exit::Fine);
-    match worst {
+    exit_of_machines(runs.iter().map(MachineRun::exit))
+}
+
+/// The exit code for several machines: if some have a result and others do not, that is a failure; if none has, its own code says why.
+pub fn exit_of_machines(exits: impl Iterator<Item = Exit>) -> Exit {
+    let exits: Vec<Exit> = exits.collect();
+    let with_result = [Exit::Fine, Exit::Inconclusive, Exit::Regression];
+    let has_result = exits.iter().any(|exit| with_result.contains(exit));
+    match exits.into_iter().min().unwrap_or(Exit::Nothing) {
         Exit::Usage | Exit::Nothing if has_result => Exit::Failed,
         worst => worst,
     }

@@ -294,14 +294,15 @@ fn a_machine_that_is_slow_for_its_kind_is_confirmed_by_fresh_runs() {
         "exec -n 3 --shell --no-lock --prepare none --monitor none --inventory hosts --at-once 4";
     let mut plumb = sshd.plumb(&format!("{exec} --confirm --json"));
     let ran = ProgramOutput::from(plumb.arg("sleep ${DELAY:-0.05}").output().unwrap()).exits(0);
-    ran.says(&["confirming on 1 machine: run 3 of 3"]);
+    ran.says(&["confirming on ", ": run 3 of 3"]);
     let shown = sshd.run("fleet show").exits(0);
     shown.shows(&["slow is slow for its kind: ", "confirmed in fresh runs"]);
     let document = parsed(&sshd.run("fleet show --json").exits(0));
-    let slow = &document["kinds"][0]["series"][0]["slow"];
-    assert_eq!(slow.as_array().unwrap().len(), 1, "{slow}");
-    assert_eq!((&slow[0]["machine"], &slow[0]["confirmed"]), (&"slow".into(), &true.into()));
-    assert!(slow[0]["ratio"].as_f64() > Some(3.0), "{slow}");
+    // Next to other tests, another one may be slow for a while, too.
+    let all = document["kinds"][0]["series"][0]["slow"].as_array().unwrap();
+    let slow = all.iter().find(|machine| machine["machine"] == "slow").unwrap();
+    assert_eq!(slow["confirmed"], true, "{slow}");
+    assert!(slow["ratio"].as_f64() > Some(3.0), "{slow}");
     sshd.is_clean();
 }
 

@@ -88,10 +88,12 @@ fn an_array_is_submitted_and_collected(cluster: &SlurmCluster) {
 fn each_node_is_measured_and_those_out_of_service_are_named(cluster: &SlurmCluster) {
     assert!(wait_for(PATIENCE, || cluster.are_all_idle()).is_some());
     cluster.slurm("scontrol", "update node=n3 state=drain reason=fan");
-    // The options win over variables of sbatch.
+    // Variables of sbatch become options that later submissions have, too; options that were typed win.
+    let mut plumb = cluster.plumb("fleet run cpu.sieve --slurm=-pmain --every --dry-run");
+    plumb.env("SBATCH_PARTITION", "other").env("SBATCH_TIMELIMIT", "5").env("SBATCH_WAIT", "1");
+    let shown = ran(&mut plumb).unwrap().exits(0);
+    shown.shows(&["# sbatch --parsable --partition=main --time=5 --nodelist=n1"]);
     let run = format!("fleet run cpu.sieve --slurm=-pmain --every --queued 1 {SHORT}");
-    let shown = cluster.run(&run.replace("--every", "--dry-run --every")).exits(0);
-    shown.shows(&["# sbatch --parsable --partition=main --nodelist=n1"]);
     let submitted = cluster.run(&run).exits(0).says(&["skipping n3: drained: fan"]);
     submitted.shows(&["0 of 3 machines measured", "pending 1", "unreachable 1", "waiting 1"]);
     let status = collected(cluster, 3).exits(4);

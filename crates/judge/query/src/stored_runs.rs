@@ -38,6 +38,15 @@ impl StoredRuns {
         Ok(Self { runs, series })
     }
 
+    /// A copy of the runs for which this holds, with their series.
+    #[must_use]
+    pub fn only(&self, holds: impl Fn(&RunOfSeries) -> bool) -> Self {
+        Self {
+            runs: self.runs.iter().filter(|run| holds(run)).cloned().collect(),
+            series: self.series.iter().filter(|series| holds(&series.run)).cloned().collect(),
+        }
+    }
+
     /// Leaves out the runs for which this does not hold, with their series.
     pub fn retain(&mut self, holds: impl Fn(&RunOfSeries) -> bool) {
         self.runs.retain(|run| holds(run));

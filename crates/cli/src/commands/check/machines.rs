@@ -19,7 +19,7 @@ use super::{
 use crate::error::{CommandError, Exit, Result};
 use crate::fleet::arguments::{has_fleet_label, refuse_options};
 use crate::fleet::measure_on::{FleetRequest, FleetWork, MachineWork, carry_out};
-use crate::fleet::outcome::{MachineRun, exit as exit_of_runs};
+use crate::fleet::outcome::{MachineRun, exit as exit_of_runs, exit_of_machines};
 use crate::locate;
 use crate::measuring::job::FailPolicy;
 use crate::planning::secrets;
@@ -99,22 +99,10 @@ impl CheckArgs {
         } else {
             ui.out(&machine_checks_card(&shown, &ui.terminal()));
         }
-        Ok(worst(found.iter().map(|(_, finding)| match finding {
+        Ok(exit_of_machines(found.iter().map(|(_, finding)| match finding {
             Ok(finding) => exit(finding, self.strict),
             Err(error) => error.exit(),
         })))
-    }
-}
-
-/// If some machines were checked, the others have failed.
-fn worst(exits: impl Iterator<Item = Exit>) -> Exit {
-    let exits: Vec<Exit> = exits.collect();
-    let checked = [Exit::Fine, Exit::Inconclusive, Exit::Regression];
-    let is_any_checked = exits.iter().any(|exit| checked.contains(exit));
-    match exits.into_iter().min() {
-        Some(Exit::Usage | Exit::Nothing) if is_any_checked => Exit::Failed,
-        Some(worst) => worst,
-        None => Exit::Nothing,
     }
 }
 
@@ -146,15 +134,12 @@ impl WholeBaseline {
         args: &CheckArgs,
     ) -> Result<StoredBaseline> {
         let host = host(machine)?;
-        let mut own = self.members.clone();
-        own.retain(|run| By::Host.mixes(run.host(), &host));
-        let mut members = own.clone();
-        if args.by == By::Kind || (args.force && own.runs.is_empty()) {
-            members = self.members.clone();
+        let mut members = self.members.only(|run| By::Host.mixes(run.host(), &host));
+        if args.by == By::Kind || (args.force && members.runs.is_empty()) {
             // Only runs of its kind, if its own ones show that.
-            if let Some(kind) = own.runs.last().map(|run| run.machine().to_owned()) {
-                members.retain(|run| run.machine() == kind);
-            }
+            let kind = members.runs.last().map(|run| run.machine().to_owned());
+            members =
+                self.members.only(|run| kind.as_ref().is_none_or(|kind| run.machine() == kind));
         }
         let set = format!("plumb baseline set NAME --on {}", machine.name());
         if members.runs.is_empty() {

@@ -133,6 +133,9 @@ impl Subcommand for RunArgs {
 fn run(args: &RunArgs, store: Option<&Path>, ui: &Ui) -> Result<Exit> {
     if let Some(machines) = args.machines.named()? {
         refuse_elsewhere(args)?;
+        if args.confirm.confirms() && args.target.has_device() {
+            return Err(CommandError::usage("--confirm cannot be used with --destroy-data"));
+        }
         let request = FleetRequest {
             machines,
             at_once: args.machines.at_once(),

@@ -160,8 +160,8 @@ pub fn submit_fleet(
     say(&record, &report, ui);
     let exit = match &report.refused {
         _ if interrupt::is_interrupted() => Exit::Interrupted,
-        Some(_) => Exit::Failed,
-        None => Exit::Fine,
+        None if report.refused_machines.is_empty() => Exit::Fine,
+        _ => Exit::Failed,
     };
     Ok(Some((fleet, exit)))
 }
@@ -319,6 +319,14 @@ fn say(record: &FleetRecord, report: &SubmitReport, ui: &Ui) {
             let name = plumb_text::clean(&machine.name);
             ui.warn(&format!("skipping {name}: {}", plumb_text::clean(why)));
         }
+    }
+    for (position, why) in &report.refused_machines {
+        let name = record.machines.get(*position).map_or("", |machine| &machine.name);
+        ui.warn(&format!(
+            "skipping {}: Slurm rejected the job: {}",
+            plumb_text::clean(name),
+            plumb_text::clean(why)
+        ));
     }
     if let Some(why) = &report.refused {
         ui.warn(&format!("Slurm rejected further jobs: {}", plumb_text::clean(why)));
