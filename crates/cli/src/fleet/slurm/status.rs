@@ -45,7 +45,7 @@ pub fn refresh(store: &Store, slurm: &mut SlurmFleet) -> Result<()> {
     Ok(store.add_slurm_facts(slurm.fleet, &changed)?)
 }
 
-/// Shows how far Slurm is.
+/// Shows the progress of the jobs.
 ///
 /// # Errors
 /// When the document cannot be made.
@@ -87,7 +87,7 @@ fn document(record: &FleetRecord, slurm: &SlurmFleet) -> FleetStatusDocument {
     }
 }
 
-/// How far Slurm is with a machine.
+/// The state of a machine and its last job.
 fn status_of(
     machine: &FleetMachineRecord,
     job: Option<&SlurmJob>,
@@ -145,7 +145,7 @@ fn node_troubles(record: &FleetRecord, slurm: &SlurmFleet) -> BTreeMap<String, S
         return BTreeMap::new();
     }
     let names: Vec<&str> = waiting.into_iter().collect();
-    // Without an answer, the reason of the job has to do.
+    // If Slurm does not answer, the reason of the job is shown instead.
     let lines = nodes::states(&names).unwrap_or_default();
     let out = lines.iter().filter(|line| line.is_out_of_service());
     out.map(|line| (line.name.clone(), NodeLine::trouble(line))).collect()
@@ -160,12 +160,12 @@ fn closing(status: &FleetStatusDocument, record: &FleetRecord, store: &Store) ->
     let mut steps: Vec<(String, &str)> = Vec::new();
     if !is_over {
         let purpose = if status.counts.contains_key("waiting") {
-            "store what the nodes have measured, and submit jobs that wait"
+            "store new results and submit waiting jobs"
         } else {
-            "store what the nodes have measured"
+            "store new results"
         };
         steps.push((format!("fleet collect {id}"), purpose));
-        steps.push((format!("fleet collect --wait {id}"), "the same until all jobs have ended"));
+        steps.push((format!("fleet collect --wait {id}"), "keep collecting until all jobs have ended"));
     }
     if has_result || is_over {
         steps.push((format!("fleet show {id}"), "the results of all machines"));
