@@ -17,5 +17,9 @@ fn main() {
         let folder = env::var("CARGO_MANIFEST_DIR").unwrap_or_default();
         let script = Path::new(&folder).join("no-unwinding.ld");
         println!("cargo:rustc-link-arg-bin=plumb=-Wl,-T,{}", script.display());
+        // Functions with the same machine code are kept once: 0.6 MB less. For this target, rustc links with LLD, which can.
+        if env::var("TARGET").is_ok_and(|target| target == "x86_64-unknown-linux-gnu") {
+            println!("cargo:rustc-link-arg-bin=plumb=-Wl,--icf=all");
+        }
     }
 }

@@ -7,6 +7,8 @@ use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::parser::ValueSource;
 use clap::{Arg, ArgAction, ArgMatches, Command};
 
+use crate::commands;
+
 /// Examples in `-h`; `--help` has all of them.
 const SHORT_EXAMPLES: usize = 3;
 /// The same in the help of plumb itself, whose list of commands is long.
@@ -74,6 +76,20 @@ fn with_other_meaning(command: Command, words: &str) -> Command {
 fn not_applicable(words: &str) -> &'static [&'static str] {
     let listed = NOT_APPLICABLE.iter().find(|(command, _)| *command == words);
     listed.map_or(&[], |(_, options)| options)
+}
+
+/// Whether people can name a store after this command, of those that they can type.
+///
+/// For groups of commands (`reference`), the answer is that of the command below.
+pub fn takes_store(words: &[&str]) -> bool {
+    let is_public =
+        |name: &str| commands::ALL.iter().any(|entry| !entry.internal && entry.name == name);
+    let Some((name, rest)) = words.split_first() else { return false };
+    let with_subcommand = format!("{name} {}", rest.first().unwrap_or(&""));
+    is_public(name)
+        && [*name, &with_subcommand]
+            .iter()
+            .all(|command| !not_applicable(command).contains(&"store"))
 }
 
 /// Adds the first examples of the complete help to the short one, and says where the rest is.

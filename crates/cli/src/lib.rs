@@ -16,6 +16,7 @@ mod planning;
 mod reading;
 #[cfg(test)]
 mod schemas;
+mod suggestions;
 mod ui;
 
 use std::process::ExitCode;
@@ -54,7 +55,7 @@ fn start() -> ExitCode {
         Ok(command_line) => command_line,
         Err(error) => return ui::usage(&error, &habits::hints_of(&error)),
     };
-    let ui = ui::Ui::new(command_line.global.json, command_line.global.quiet);
+    let ui = ui::Ui::new(&command_line.global);
     let store = command_line.global.store.as_deref();
     let context = Context { store, ui: &ui, public_cli: cli::public };
     if let Err(error) = limits::check() {

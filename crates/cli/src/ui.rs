@@ -14,7 +14,9 @@ use anstream::{AutoStream, ColorChoice};
 use anstyle::{AnsiColor, Style};
 use plumb_text::{Colour, Terminal};
 
+use crate::cli::Global;
 use crate::error::{CommandError, Exit};
+use crate::{locate, suggestions};
 
 /// How plumb talks to this user.
 #[derive(Debug, Clone)]
@@ -25,6 +27,8 @@ pub struct Ui {
     colour_err: bool,
     width: usize,
     live: bool,
+    /// ` --store FILE` for the commands that messages suggest, or nothing.
+    store_option: String,
     /// Whether stdout refused output; shared by all clones.
     lost_output: Arc<AtomicBool>,
 }
@@ -36,8 +40,9 @@ pub const LINE_INTERVAL: Duration = Duration::from_secs(5);
 const DEFAULT_WIDTH: usize = 100;
 
 impl Ui {
-    /// Follows the arguments (`--json`, `--quiet`), the terminal and the environment.
-    pub fn new(json: bool, quiet: bool) -> Self {
+    /// Follows the global options (`--json`, `--quiet`, `--store`), the terminal and the environment.
+    pub fn new(options: &Global) -> Self {
+        let Global { json, quiet, ref store } = *options;
         // anstream looks at the terminal and at NO_COLOR, CLICOLOR, CLICOLOR_FORCE and TERM.
         let colour_out = AutoStream::choice(&io::stdout()) != ColorChoice::Never;
         let colour_err = AutoStream::choice(&io::stderr()) != ColorChoice::Never;
@@ -50,6 +55,7 @@ impl Ui {
             live: io::stderr().is_terminal()
                 && !quiet
                 && std::env::var("TERM").as_deref() != Ok("dumb"),
+            store_option: store.as_deref().map(locate::store_option).unwrap_or_default(),
             lost_output: Arc::default(),
         }
     }
@@ -63,6 +69,7 @@ impl Ui {
             colour_err: false,
             width: DEFAULT_WIDTH,
             live: false,
+            store_option: String::new(),
             lost_output: Arc::default(),
         }
     }
@@ -136,7 +143,7 @@ impl Ui {
     /// Prints a message on stderr, unless the user wants quiet.
     pub fn say(&self, text: &str) {
         if !self.quiet {
-            to_stderr(&format!("{text}\n"));
+            to_stderr(&format!("{}\n", self.with_store(text)));
         }
     }
 
@@ -147,6 +154,7 @@ impl Ui {
 
     /// Prints a warning on stderr, also for a user who wants quiet.
     pub fn warn(&self, text: &str) {
+        let text = self.with_store(text);
         to_stderr(&format!("{} {text}\n", self.label("warning:", AnsiColor::Yellow)));
     }
 
@@ -158,8 +166,14 @@ impl Ui {
     /// The text that [`Self::error`] prints.
     pub fn error_text(&self, error: &CommandError) -> String {
         let label = self.label("error:", AnsiColor::Red);
-        let text = plumb_text::clean(&error.to_string());
-        format!("{label} {text}\n{}", hint_lines(error.hints()))
+        let text = self.with_store(&plumb_text::clean(&error.to_string()));
+        let hints: Vec<String> = error.hints().iter().map(|hint| self.with_store(hint)).collect();
+        format!("{label} {text}\n{}", hint_lines(&hints))
+    }
+
+    /// The text whose suggested commands use the store that the user named.
+    fn with_store(&self, text: &str) -> String {
+        suggestions::with_store(text, &self.store_option)
     }
 
     /// The word in this colour, if stderr has colours.

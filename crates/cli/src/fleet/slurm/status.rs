@@ -165,7 +165,10 @@ fn closing(status: &FleetStatusDocument, record: &FleetRecord, store: &Store) ->
             "store new results"
         };
         steps.push((format!("fleet collect {id}"), purpose));
-        steps.push((format!("fleet collect --wait {id}"), "keep collecting until all jobs have ended"));
+        steps.push((
+            format!("fleet collect --wait {id}"),
+            "keep collecting until all jobs have ended",
+        ));
     }
     if has_result || is_over {
         steps.push((format!("fleet show {id}"), "the results of all machines"));

@@ -22,10 +22,11 @@ use super::version::known;
 use crate::answers::{DerivedRun, FreshlyDerived, RunEnd};
 
 /// Rises when a row is written in another form.
-const FORM: u32 = 3;
+const FORM: u32 = 4;
 
 /// The tables of `derived.sql`.
-const TABLES: [&str; 4] = ["derived_version", "derived_run", "derived_point", "derived_series"];
+const TABLES: [&str; 5] =
+    ["derived_version", "derived_run", "derived_costs", "derived_point", "derived_series"];
 
 /// How long to wait for another process before giving up: rows that are not kept cost time, not data.
 const WRITE_TIMEOUT: Duration = Duration::from_millis(200);
@@ -129,8 +130,9 @@ pub(super) fn costs(
         return Ok(Vec::new());
     }
     // In the columns of `each`.
-    let sql = "SELECT run, NULL, NULL, costs, json, machine, host, environment \
-               FROM derived_run WHERE run = ? AND state = ? AND json != 'null'";
+    let sql = "SELECT of_run.run, NULL, NULL, costs.json, of_run.json, machine, host, environment \
+               FROM derived_run AS of_run JOIN derived_costs AS costs ON costs.run = of_run.run \
+               WHERE of_run.run = ? AND state = ? AND of_run.json != 'null'";
     let mut select = db.prepare_cached(sql)?;
     let mut rows_of_runs = Rows::new(db);
     let mut found = Vec::new();
@@ -286,17 +288,18 @@ fn keep_run(db: &Connection, derived: &FreshlyDerived) -> Result<(), DbError> {
     let machine = place.map(|place| content::keep_machine(db, &place.machine)).transpose()?;
     let environment =
         place.map(|place| content::keep_environment(db, &place.environment)).transpose()?;
-    db.prepare_cached("INSERT OR REPLACE INTO derived_run VALUES (?, ?, ?, ?, ?, ?, ?)")?.execute(
+    db.prepare_cached("INSERT OR REPLACE INTO derived_run VALUES (?, ?, ?, ?, ?, ?)")?.execute(
         params![
             run,
             state,
             machine,
             place.and_then(|place| place.host.known()),
             environment,
-            serde_json::to_string(&of_run)?,
-            serde_json::to_string(costs)?
+            serde_json::to_string(&of_run)?
         ],
     )?;
+    db.prepare_cached("INSERT OR REPLACE INTO derived_costs VALUES (?, ?)")?
+        .execute(params![run, serde_json::to_string(costs)?])?;
     for (n, series) in series.iter().enumerate() {
         let environment = content::keep_environment(db, &series.environment)?;
         let point =

@@ -8,16 +8,22 @@ CREATE TABLE derived_version (
 
 -- A run whose series are all in `derived_series`. They count only if the run is still in this state.
 -- `machine` and `environment` are those that it began with; null if they are not known. `json` is null in a
--- run that gave no series. `costs` are the logs of the costs of first metrics, by series.
+-- run that gave no series.
 CREATE TABLE derived_run (
   run BLOB NOT NULL PRIMARY KEY CHECK (length(run) = 16),
   state TEXT NOT NULL,
   machine BLOB,
   host TEXT,
   environment BLOB,
-  json TEXT NOT NULL,
-  costs TEXT NOT NULL
+  json TEXT NOT NULL
 ) STRICT, WITHOUT ROWID;
+
+-- The logs of the costs of first metrics of a run, by series. Apart from `derived_run`, whose rows then fill a few
+-- pages: a page about a series reads all of them.
+CREATE TABLE derived_costs (
+  run BLOB NOT NULL PRIMARY KEY CHECK (length(run) = 16),
+  json TEXT NOT NULL
+) STRICT;
 
 -- A point as people know it. Most runs measure the same points, so each is kept once, under the hash of its text.
 CREATE TABLE derived_point (
