@@ -405,35 +405,29 @@ const DOCTOR: &str = "\
 
 Generated from the code; a test compares.
 
-`plumb doctor` looks at the machine for a second and makes no changes. It lists each symptom with its evidence, its
-effect on measurements and a fix, and gives a grade. It does not need root, runs in containers and virtual machines, and exits
-with 0 (with 3 if it can read neither /proc nor /sys). `--json` prints `plumb.doctor/1`; `--dir DIR` names the target
-directory of later runs.
+`plumb doctor` inspects the machine for a second, changes nothing, and gives a grade. It lists each symptom with its
+evidence, its effect and a fix. It does not need root and runs in containers and virtual machines. The exit code is 0
+(3 if it can read neither /proc nor /sys). `--json` prints `plumb.doctor/1`.
 
 ## The grade
 
-Each symptom has points: a note 0, a minor symptom 1, a major one 3, a grave one 6. Their sum determines the grade:
-
-| grade | points | for example |
-| --- | --- | --- |
-| A | 0 | no symptoms, or notes |
-| B | 1 to 2 | turbo, or siblings |
-| C | 3 to 5 | one major symptom: a governor that follows the load |
-| D | 6 to 8 | one grave symptom, or two major ones |
-| E | 9 to 11 | three major symptoms |
-| F | 12 and more | two grave symptoms, or a laptop on battery with default settings |
+| grade | sum of points: notes 0, minor symptoms 1, major 3, grave 6 |
+| --- | --- |
+| A | 0 |
+| B | 1 to 2 |
+| C | 3 to 5 |
+| D | 6 to 8 |
+| E | 9 to 11 |
+| F | 12 and more |
 
 The grade rates how hard it is to get precise results, not the speed of the machine. Intervals are correct with grade
-F too, only wider. An audit (`plumb doctor --audit`, ten minutes) measures the effect: how much identical programs differ
-in each kind of work, and which symptoms disturb it.
-
-`--set` needs root in most cases, applies to one run and is undone after it; `plumb run --prepare lab` sets most of
-these at once.
+F, too, only wider. `plumb doctor --audit` (ten minutes) measures how much identical programs differ in each kind of
+work. `plumb run --prepare lab` fixes many of the symptoms for one run ([preparations.md](preparations.md)).
 
 ## The symptoms
 
-| symptom | effect | why it matters | how to fix it | disturbs |
-| --- | --- | --- | --- | --- |
+| symptom | severity | why it matters | disturbs |
+| --- | --- | --- | --- |
 ";
 
 #[test]
@@ -441,12 +435,11 @@ fn the_symptoms_are_those_of_the_code() {
     let mut text = String::from(DOCTOR);
     for kind in SYMPTOMS {
         let work = match kind.disturbs {
-            [] => "nothing by itself".to_owned(),
-            all if all.len() == 6 => "all work".to_owned(),
+            [] => "–".to_owned(),
+            all if all.len() == 6 => "all".to_owned(),
             some => some.join(", "),
         };
-        let cells = [kind.name, kind.effects, kind.why, kind.fix, &work];
-        let cells = cells.map(|cell| cell.replace('|', "\\|"));
+        let cells = [kind.name, kind.effects, kind.why, &work].map(cell);
         writeln!(text, "| {} |", cells.join(" | ")).unwrap();
     }
     is_committed("doctor.md", &text);
