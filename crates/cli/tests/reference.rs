@@ -422,7 +422,7 @@ evidence, its effect and a fix. It does not need root and runs in containers and
 
 The grade rates how hard it is to get precise results, not the speed of the machine. Intervals are correct with grade
 F, too, only wider. `plumb doctor --audit` (ten minutes) measures how much identical programs differ in each kind of
-work. `plumb run --prepare lab` fixes many of the symptoms for one run ([preparations.md](preparations.md)).
+work. `plumb run --prepare lab` fixes some of the symptoms for one run ([preparations.md](preparations.md)).
 
 ## The symptoms
 
@@ -450,63 +450,60 @@ const MACHINE: &str = "\
 
 Generated from the code; a test compares.
 
-plumb stores the machine and its environment with every run. `plumb show --machine [RUN]` prints them by theme,
-`plumb show --machine RUN RUN` prints the differences between two runs, with their impact: *relevant* differences may
-explain different figures, and split a history; *harmless* ones are only listed.
+plumb stores the machine and its environment with every run. `plumb show --machine [RUN]` prints them;
+`plumb show --machine RUN RUN` prints the differences between two runs. *Relevant* differences may explain different
+figures, and split a history; *harmless* ones are only listed.
 
 - The **machine** means a kind of machine: a fixed list of facts, identified by a hash (`fp1:`). A run on another kind
-  never continues a series of this one. Equal machines, such as two identical cloud instances, are of one kind.
-- The **host** is one machine of that kind; see below.
-- The **environment** is everything that may change between runs. Free space, temperatures, current frequencies and loads
-  change all the time, so monitors read them instead.
-- A fact that plumb cannot read (without root, or in an older version) is missing, and never counts as a difference.
-- plumb does not use the network: it recognises a cloud by the firmware of its guests.
-- plumb starts no programs: it reads versions from the package manager's files. A workload that uses a tool queries that
-  tool.
+  never continues a series of this one.
+- The **host** is one machine of that kind.
+- The **environment** is everything that may change between runs. Monitors read values that change all the time, such
+  as loads, temperatures and frequencies.
+
+A fact that plumb cannot read never counts as a difference. To read facts, plumb starts no programs and does not use
+the network.
 
 ## Hosts
 
-Two machines of one kind are not equally fast: neighbours, memory modules and temperatures differ. So series, histories,
-baselines and audits belong to one host. Its name is
+Machines of one kind are not equally fast, so series, histories, baselines and audits belong to one host. Its name is
 
-- the name that you give: `--host NAME` with a command that measures (`run`, `exec`, `ab`, `check`, `baseline set`,
-  `doctor`), or the environment variable `PLUMB_HOST`;
+- the name that you give with `--host NAME` or `PLUMB_HOST`;
 - otherwise a hash of its machine id (`/etc/machine-id`), such as `id1:94ad9ae31a054e90`;
-- otherwise unknown: plumb reports that, and its runs count for every host of its kind, like stored runs without a host.
+- otherwise unknown: its runs count for every host of its kind.
 
-`history`, `check` and `baseline set` mix the runs of several hosts only with `--by kind`; `compare` does so only if
-`--by` contains `kind` (`--by kernel,kind`; `--by run,kind` compares run by run with the noise of all hosts). If no stored
-run belongs to this host, they report that and print the command to use.
+`history`, `check`, `baseline set` and `compare` mix hosts only with `--by kind` (`compare --by kernel,kind`;
+`compare --by run,kind` compares run by run with the noise of all hosts).
 
-- **Short-lived machines** (CI guests) each have a new id: use `--by kind`, or give all of them the same name.
-- **A renamed host** begins a new series. To keep the old name, even after replacing hardware or the system, set
-  `PLUMB_HOST=OLD`; `id1:…` is also a valid name. `history --by kind` shows the runs of all names together.
-- **Containers** usually have no machine id, or the one from their image, which is the same on every host: name the host,
-  or mount its `/etc/machine-id`.
-- **Cloned disks** have equal machine ids, so plumb treats clones as one host. Run `systemd-machine-id-setup` on each, or
-  name them.
+| hosts | problem | remedy |
+| --- | --- | --- |
+| CI guests | each has a new id | `--by kind`, or one name for all |
+| renamed | a new series begins | `PLUMB_HOST=OLD`; `id1:…` is also a valid name |
+| containers | no machine id, or that of the image | name the host, or mount its `/etc/machine-id` |
+| cloned disks | equal machine ids | name them, or run `systemd-machine-id-setup` on each |
 
-**Privacy.** Machine ids are confidential, so plumb never stores one. It stores the first 16 digits of HMAC-SHA256 with
-the id as the key, as systemd does for programs (sd_id128_get_machine_app_specific(3)):
-`systemd-id128 machine-id --app-specific=7f0d5b5e24c14c539d3c5a1e8f2b6c47`. They reveal neither the id nor what other
-programs store about the host, only that two results come from the same host. Names are stored, exported and published
-as you give them. plumb does not store the hostname.
+**Privacy.** plumb stores neither the machine id nor the hostname, only the first 16 digits of HMAC-SHA256 with the id
+as the key (`systemd-id128 machine-id --app-specific=7f0d5b5e24c14c539d3c5a1e8f2b6c47`). They show only that two
+results come from the same host. Names are stored, exported and published as you give them.
 
 ## Facts
 
-Facts in **bold** are the machine, all others its environment. A difference is relevant unless it is marked as *harmless*.
+Each fact, and why a difference matters. Facts in **bold** are the machine, all others its environment. A difference
+is relevant unless it is marked as *harmless*.
 
-| fact | why a difference matters |
-| --- | --- |
 ";
 
 #[test]
 fn the_facts_are_those_of_the_code() {
     let mut text = String::from(MACHINE);
-    for fact in FACTS.iter().filter(|fact| fact.theme != Theme::Run) {
-        let mark = if IDENTITY.contains(&fact.name) { "**" } else { "" };
-        let harmless = if fact.impact == Impact::Harmless { "*harmless*: " } else { "" };
-        writeln!(text, "| {mark}{}{mark} | {harmless}{} |", fact.name, fact.why).unwrap();
+    let facts: Vec<_> = FACTS.iter().filter(|fact| fact.theme != Theme::Run).collect();
+    for alike in facts.chunk_by(|one, next| one.impact == next.impact && one.why == next.why) {
+        let names = alike.iter().map(|fact| {
+            let mark = if IDENTITY.contains(&fact.name) { "**" } else { "" };
+            format!("{mark}{}{mark}", fact.name)
+        });
+        let names = names.collect::<Vec<_>>().join(", ");
+        let harmless = if alike[0].impact == Impact::Harmless { " (*harmless*)" } else { "" };
+        writeln!(text, "- {names}{harmless}: {}", alike[0].why).unwrap();
     }
     is_committed("machine.md", &text);
 }
