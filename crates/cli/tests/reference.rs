@@ -276,14 +276,11 @@ fn is_committed(page: &str, text: &str) {
 const HARDWARE: &str = "
 ## Microarchitectures
 
-plumb reads the numbers of the processor in /proc/cpuinfo (in a guest, those that the hypervisor reports) and knows what these
-cores should take, in cycles per load, byte or instruction. A run that also measures the clock (`cpu.frequency`, which
-`--ceilings` adds) compares its results with them. A stated figure or a measured ceiling takes precedence. A result is as
-expected up to the second figure, to allow for other libraries, address translation and neighbours. Hybrid processors are left
-out, because their number does not say which kind of core a CPU is, and Arm, because `cpu.frequency` runs on x86 only.
-
-The files in [hardware](../crates/judge/reference/hardware) have the cycles, the points that measure them, and each source with
-the sentence that states them.
+plumb knows the cycles per load, byte or instruction of these cores (in a guest, of the one that the hypervisor
+reports). If a run also measures the clock (`cpu.frequency`, which `--ceilings` adds), it compares its results with
+them, unless there is a stated figure or a measured ceiling ([method.md](method.md#microarchitectures)). Hybrid
+processors and Arm are not supported. The files in [hardware](../crates/judge/reference/hardware) have the cycles, the
+points and the sources. *Caches* are those of the first and second level.
 
 | core | figures |
 | --- | --- |
@@ -294,43 +291,37 @@ const REFERENCES: &str = "\
 
 Generated from the code; a test compares.
 
-A reference has figures of other machines. plumb ships those that the pages behind its workloads printed, as printed and
-recomputed, each with the workload that may be compared with it or the reason why none can. You can make others of your
-own machines.
+A reference has figures of other machines: published ones that plumb ships, or your own.
 
     plumb reference list
     plumb compare reference:linode-360-2010 last
     plumb run bonnie --expect reference:linode-360-2010
 
-Such a comparison has no verdict (`uncalibrated`): the figures are of another machine and another time, and most of another
-program.
+Such a comparison has no verdict (`uncalibrated`): the figures are of another machine, time and usually program.
 
 ## Your own machines
 
-    plumb reference export web state=healthy > web.toml     on a healthy machine, of three runs or more
+    plumb reference export web state=healthy > web.toml     three runs or more of a healthy machine
     plumb reference add web.toml                            on each machine of the same kind
 
-From then on, `plumb run` on a machine of this kind, if it is prepared alike, reports the first metric of each point as a
-share of the reference. `24 % [22, 26] of 9.30 k ops/s (reference web, whose worst run is 8.10 k ops/s)` compares a result with
-the median over hosts. A result is *below* its expectation if its whole interval is worse than the worst run of the reference;
-it *reaches* it if its whole interval is at least as good; otherwise it cannot be judged yet. The interval has a level of 95 %,
-but the worst of few runs is itself uncertain: use many runs. A session that is too short for an interval of this machine
-decides only if the machine's speed would have to change by a factor of three. That factor is a judgement; it was not simulated.
+From then on, `plumb run` on such a machine, prepared alike, reports each point as a share of the median over hosts:
+`24 % [22, 26] of 9.30 k ops/s (reference web, whose worst run is 8.10 k ops/s)`.
 
-Figures that you know of this machine belong into `~/.config/plumb/expect.toml` (`$XDG_CONFIG_HOME/plumb/expect.toml`). They
-hold for every run that measures them, and plumb warns of names that no run can measure:
+A result is *below* its expectation if its whole interval is worse than the worst run of the reference, and *reaches*
+it if the whole interval is at least as good. If a session is too short for an interval of this machine, plumb decides
+only if the machine's speed would have to change by a factor of three (a judgement, not simulated).
+
+The worst of few runs is uncertain: use many runs. `plumb reference export NAME --merge A --merge B` combines files.
+With fewer than eight hosts, a reference is not a population.
+
+Put figures that you expect of this machine into `~/.config/plumb/expect.toml`:
 
     [expect]
     'network.tcp' = '9Gbit/s'
     'storage.random:operation=write' = '20kops/s'
 
-`--expect`, then the suite, then this file win over references of the same kind. Of several references of this
-kind, the last by name wins. Runs next to a load or with servers on another machine are not compared with them.
-
-Points that were measured next to a load, with a knob of their own or with another machine are not exported.
-`plumb reference export NAME --merge A --merge B` combines the hosts of files. A file names the kind of machine and no
-hosts; it does have the command lines of measured commands. With fewer than eight hosts, a reference is not a population,
-and plumb says so.
+`--expect`, then the suite, then this file win over references of the same kind of machine; of several references, the
+last by name wins. Points with a load, a knob of their own or another machine are neither exported nor compared.
 
 ## The file
 
@@ -339,27 +330,18 @@ TOML with the schema `plumb.reference/1`:
 | field | meaning |
 | --- | --- |
 | `name`, `summary`, `machine`, `source`, `date`, `method`, `remarks` | whose figures these are |
-| `prepared` | how the machine was prepared, if plumb measured it |
-| `kind` | fingerprint of the kind of machine (`plumb doctor --json`), if plumb measured it |
+| `prepared`, `kind` | if plumb measured it: the preparation, and the fingerprint of the kind of machine (`plumb doctor --json`) |
 | `figure.value`, `figure.unit` | the figure in an SI base unit |
 | `figure.printed`, `figure.recomputed` | as the source prints it, and how the value follows |
-| `figure.workload`, `figure.metric`, `figure.settings`, `figure.version` | the points that may be compared with it |
+| `figure.workload`, `figure.metric`, `figure.settings`, `figure.version` | comparable points |
 | `figure.measure` | the command that measures it |
-| `figure.differs` | how the conditions differ from those of the workload |
-| `figure.not-comparable` | why no workload can be compared with it |
+| `figure.differs` | how the conditions differ |
+| `figure.not-comparable` | why no workload can be compared |
 | `figure.hosts` | for each host, the median of each run |
-
-## Not shipped
-
-- Pages that show their figures only in pictures: the ciphers of OpenSSH in 2010 and 2015 (two transfers differed by 16 to
-  20 %), the charts of App Engine, the kernels of cbenchsuite (with 4 threads, Linux 3.16 made 10,000 forks less, about 4 %).
-- Figures next to those that are shipped: CPU shares of bonnie++, packets per second of iSCSI, the memory of languages.
-- Populations: nobody has measured eight hosts of a kind yet.
 
 ## Shipped
 
-`plumb reference show NAME` prints each figure as the source prints it, as recomputed, and the points that may be compared with
-it or the reason why none can.
+`plumb reference show NAME` prints the figures and comparable points.
 
 | name | figures of | date | figures | comparable |
 | --- | --- | --- | --- | --- |
@@ -395,7 +377,9 @@ fn microarchitectures() -> String {
     let mut text = String::from(HARDWARE);
     for known in plumb_reference::microarchitectures().unwrap() {
         let figures: Vec<&str> = known.figures.iter().map(|figure| figure.name.as_str()).collect();
-        writeln!(text, "| {} | {} |", known.name, figures.join(", ")).unwrap();
+        let figures = figures.join(", ");
+        let figures = figures.replace("first-level cache, second-level cache", "caches");
+        writeln!(text, "| {} | {figures} |", known.name).unwrap();
     }
     text
 }
