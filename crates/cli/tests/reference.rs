@@ -314,7 +314,7 @@ only if the machine's speed would have to change by a factor of three (a judgeme
 The worst of few runs is uncertain: use many runs. `plumb reference export NAME --merge A --merge B` combines files.
 With fewer than eight hosts, a reference is not a population.
 
-Put figures that you expect of this machine into `~/.config/plumb/expect.toml`:
+Put expected figures of this machine into `~/.config/plumb/expect.toml`:
 
     [expect]
     'network.tcp' = '9Gbit/s'
@@ -538,13 +538,14 @@ fn the_page_of_the_monitors_names_them_all() {
     }
 }
 
-/// A knob's row: what its manual says after each of the words in bold.
+/// A knob's row: what its manual says after each of these words in bold. A dash stands for nothing.
 fn row(knob: &Knob) -> String {
     let said = |part: &str| {
         let (_, rest) = knob.manual.split_once(&format!("\n**{part}** ")).unwrap();
-        rest.lines().next().unwrap().trim_end_matches('.').replace('|', "\\|")
+        let said = rest.lines().next().unwrap().trim_end_matches('.').replace('|', "\\|");
+        if ["nothing", "none known"].contains(&said.as_str()) { "–".to_owned() } else { said }
     };
-    let said = ["Sets", "Needs", "Afterwards", "Risk"].map(said);
+    let said = ["Sets", "Needs", "Risk"].map(said);
     format!("| `{}` | {} | {} |\n", knob.name, knob.values, said.join(" | "))
 }
 
@@ -552,11 +553,11 @@ fn row(knob: &Knob) -> String {
 fn the_table_of_the_knobs_is_what_their_manuals_say() {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/preparations.md");
     let page = fs::read_to_string(path).unwrap();
-    let head = "| knob | values | sets | needs | afterwards | risk, and what to know |\n";
+    let head = "| knob | values | sets | needs | risk, and what to know |\n";
     let (before, rest) = page.split_once(head).unwrap();
     let (_, after) = rest.split_once("\n\n").unwrap();
     let rows: String = KNOBS.iter().map(|knob| row(knob)).collect();
-    let text = format!("{before}{head}| --- | --- | --- | --- | --- | --- |\n{rows}\n{after}");
+    let text = format!("{before}{head}| --- | --- | --- | --- | --- |\n{rows}\n{after}");
     is_committed("preparations.md", &text);
 }
 
