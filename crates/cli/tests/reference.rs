@@ -389,7 +389,7 @@ const DOCTOR: &str = "\
 
 Generated from the code; a test compares.
 
-`plumb doctor` inspects the machine for a second, changes nothing, and gives a grade. It lists each symptom with its
+`plumb doctor` inspects the machine for a second without changing it, and gives a grade. It lists each symptom with its
 evidence, its effect and a fix. It does not need root and runs in containers and virtual machines. The exit code is 0
 (3 if it can read neither /proc nor /sys). `--json` prints `plumb.doctor/1`.
 
