@@ -100,11 +100,13 @@ fn with_short_help(command: Command, name: &str) -> Command {
     let examples: Vec<&str> =
         examples.take_while(|line| line.starts_with("  ")).take(most).collect();
     let rest = format!("`{name} --help` shows all options, explanations and examples.");
-    command.after_help(match examples.as_slice() {
-        [] => rest,
+    let shown = match examples.as_slice() {
+        // The line of --help among the options says the same.
+        [] => return command,
         [example] => format!("Example: {}\n\n{rest}", example.trim()),
         examples => format!("Examples:\n{}\n\n{rest}", examples.join("\n")),
-    })
+    };
+    command.after_help(shown)
 }
 
 /// Hides these options in the help, the completions and the manual page of a command.

@@ -1,7 +1,7 @@
 //! Pages that are made from the program itself; `UPDATE_DOCS=1 cargo test --package plumb-cli` rewrites them.
 #![expect(clippy::unwrap_used, reason = "helpers of tests fail by panicking")]
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 use std::fs;
 use std::path::Path;
@@ -34,12 +34,18 @@ fn plumb(words: &[&str]) -> String {
     String::from_utf8(output.stdout).unwrap()
 }
 
+/// Whether a line or a block of a help text begins an option; a paragraph that begins with a name is not indented.
+fn is_option(text: &str) -> bool {
+    let indented = text.starts_with(' ') && !text.starts_with("          ");
+    indented && text.trim_start().starts_with('-')
+}
+
 /// A help text as blocks: an option with all of its lines, or a single line of anything else.
 fn help_blocks(help: &str) -> Vec<String> {
     let mut blocks: Vec<String> = Vec::new();
     let mut in_option = false;
     for line in help.lines().map(str::trim_end) {
-        let is_option = line.trim_start().starts_with('-') && !line.starts_with("          ");
+        let is_option = is_option(line);
         let continues = in_option && (line.is_empty() || line.starts_with("          "));
         match blocks.last_mut() {
             Some(block) if continues => {
@@ -59,56 +65,148 @@ fn first_paragraph(option: &str) -> String {
     lines.collect::<Vec<_>>().join("\n")
 }
 
-/// A help text with the first paragraph of each option that no earlier command describes in the same words, and the names of
-/// the options that one does.
-fn without_repeated_options(help: &str, described: &mut BTreeSet<String>) -> (String, Vec<String>) {
-    let is_option = |block: &String| block.trim_start().starts_with('-');
+/// The name of an option in a help text: `--keep` of `--keep[=<SIZE>]`.
+fn option_name(option: &str) -> String {
+    let name = option.split_whitespace().find(|word| word.starts_with("--")).unwrap();
+    let end = name.find(['[', '=', ',']).unwrap_or(name.len());
+    format!("`{}`", &name[..end])
+}
+
+/// What the page has described so far.
+#[derive(Default)]
+struct Described {
+    /// Every option, with all of its lines.
+    options: BTreeSet<String>,
+    /// The names of the options under each heading but the usual one.
+    headings: BTreeMap<String, Vec<String>>,
+}
+
+/// A help text with the first paragraph of each option that no earlier command describes in the same words, and the options that
+/// one does: a heading for most of its options, and names.
+fn without_repeated_options(help: &str, described: &mut Described) -> (String, Vec<String>) {
     let blocks = help_blocks(help);
     let mut text = String::new();
     let mut repeated = Vec::new();
     // A heading is printed with its first option that is new.
     let mut heading = None;
+    let mut section = "";
+    let mut all = Vec::new();
     for (index, block) in blocks.iter().enumerate() {
         if !is_option(block) {
-            if blocks.get(index + 1).is_some_and(is_option) {
+            if blocks.get(index + 1).is_some_and(|next| is_option(next)) {
                 heading = Some(block);
+                section = block.trim_end_matches(':');
             } else {
                 writeln!(text, "{block}").unwrap();
             }
-        } else if described.insert(block.trim().to_owned()) {
-            if let Some(heading) = heading.take() {
-                writeln!(text, "{heading}").unwrap();
-            }
-            writeln!(text, "{}", first_paragraph(block)).unwrap();
-        } else {
-            let name = block.split_whitespace().find(|word| word.starts_with("--")).unwrap();
-            repeated.push(format!("`{}`", name.trim_end_matches(',')));
+            continue;
+        }
+        let name = option_name(block);
+        all.push(name.clone());
+        if !described.options.insert(block.trim().to_owned()) {
+            repeated.push(name);
+            continue;
+        }
+        if let Some(heading) = heading.take() {
+            writeln!(text, "{heading}").unwrap();
+        }
+        writeln!(text, "{}", first_paragraph(block)).unwrap();
+        let names = described.headings.entry(section.to_owned()).or_default();
+        if section != "Options" && !names.contains(&name) {
+            names.push(name);
         }
     }
-    (text, repeated)
+    let mut listed = Vec::new();
+    for (heading, names) in &described.headings {
+        let count = names.iter().filter(|name| repeated.contains(name)).count();
+        let missing: Vec<&str> =
+            names.iter().filter(|name| !all.contains(name)).map(String::as_str).collect();
+        if count > missing.len() + 1 {
+            let without = match missing.as_slice() {
+                [] => String::new(),
+                missing => format!(" without {}", missing.join(", ")),
+            };
+            listed.push(format!("*{heading}*{without}"));
+            repeated.retain(|name| !names.contains(name));
+        }
+    }
+    let is_everywhere = |name: &String| EVERYWHERE.contains(&name.trim_matches('`'));
+    listed.extend(repeated.into_iter().filter(|name| !is_everywhere(name)));
+    (text, listed)
+}
+
+/// Options that the top of the page names for all commands.
+const EVERYWHERE: [&str; 4] = ["--store", "--json", "--quiet", "--help"];
+
+/// Examples of a command on the page, at most.
+const EXAMPLES: usize = 6;
+
+/// A help text with its first examples.
+fn with_first_examples(help: &str) -> String {
+    let Some((before, rest)) = help.split_once("\nExamples:\n") else { return help.to_owned() };
+    let (examples, after) = rest.split_once("\n\n").unwrap_or((rest, ""));
+    let mut count = 0;
+    let shown = examples.lines().take_while(|line| {
+        // A line that goes on with an example is indented further.
+        count += usize::from(!line.starts_with("   "));
+        count <= EXAMPLES
+    });
+    let shown: Vec<&str> = shown.collect();
+    format!("{before}\nExamples:\n{}\n\n{after}", shown.join("\n"))
+}
+
+/// A help text without the list of commands, each of which has its place on the page.
+fn without_commands(help: &str) -> String {
+    let Some((before, rest)) = help.split_once("Commands:\n") else { return help.to_owned() };
+    let (_, after) = rest.split_once("\n\n").unwrap();
+    format!("{before}{after}")
+}
+
+/// A line for a command whose help has no examples: how it is typed, what it does, and its options.
+fn brief(text: &str) -> String {
+    let about = text.lines().next().unwrap();
+    let usage = text.lines().find_map(|line| line.strip_prefix("Usage: ")).unwrap();
+    let mut line = format!("- `{}`: {about}", usage.replace(" [OPTIONS]", ""));
+    let options = text.split_once("Options:\n").map_or("", |(_, options)| options);
+    for described in options.lines().filter(|described| described.starts_with(' ')) {
+        let separator = if described.starts_with("          ") { " " } else { "; " };
+        let words = described.trim();
+        let words = if separator == "; " { format!("`{words}`") } else { words.to_owned() };
+        line.push_str(separator);
+        line.push_str(&words);
+    }
+    line
 }
 
 #[test]
 fn the_reference_is_what_help_says() {
     let mut text = String::from(
-        "# The command line\n\nGenerated from `--help`; a test compares. An option has one paragraph here, at the first \
-         command that has it; `plumb COMMAND --help` has all of it.\n",
+        "# The command line\n\nGenerated from `--help`; a test compares. Each option is described in one paragraph, at the \
+         first command that has it. `plumb COMMAND --help` has all paragraphs and examples. `--store`, `--json`, `--quiet` \
+         and `--help` work with every command that can use them.\n",
     );
-    let mut described = BTreeSet::new();
+    let mut described = Described::default();
+    let mut others = String::new();
     for (words, command) in commands() {
         // Of a command that only has others below it, theirs say all.
         if !words.is_empty() && command.has_subcommands() {
             continue;
         }
         let words: Vec<&str> = words.iter().map(String::as_str).collect();
-        let help = plumb(&[&words[..], &["--help"]].concat());
-        let (help, repeated) = without_repeated_options(&help, &mut described);
+        let help = without_commands(&plumb(&[&words[..], &["--help"]].concat()));
+        let (help, repeated) =
+            without_repeated_options(&with_first_examples(&help), &mut described);
+        if !help.contains("Examples:\n") {
+            writeln!(others, "{}", brief(&help)).unwrap();
+            continue;
+        }
         let name = [&["plumb"], &words[..]].concat().join(" ");
         write!(text, "\n## {name}\n\n```text\n{}\n```\n", help.trim_end()).unwrap();
         if !repeated.is_empty() {
-            writeln!(text, "\nAs above: {}.", repeated.join(", ")).unwrap();
+            writeln!(text, "\nAs above: {}.", repeated.join("; ")).unwrap();
         }
     }
+    write!(text, "\n## Other commands\n\n{others}").unwrap();
     is_committed("cli.md", &text);
 }
 

@@ -48,36 +48,30 @@ use crate::ui::Ui;
 #[command(after_long_help = "Examples:
   plumb ab ./old ./new                             is ./new slower than ./old by 1 % or more?
   plumb ab --margin 3% 'gzip -1 f' 'gzip -2 f'     commands with arguments
-  plumb ab --metric peak_memory ./old ./new        compare a metric other than wall time
+  plumb ab --metric peak_memory ./old ./new        another metric than wall time
   plumb ab crypto.aead:cipher=aes-128-gcm crypto.aead:cipher=aes-256-gcm
-  plumb ab --budget 5m ./old ./new                 take more time to find smaller differences
+  plumb ab --budget 5m ./old ./new                 more time, smaller differences
   plumb ab --fail-on slower ./old ./new            exit with 1 if ./new is slower
-  plumb ab --sessions 6 --apart 10m ./old ./new    repeat the comparison in six sessions
-  plumb ab --prove ./old ./new                     a CI gate that verifies that it can detect 2 %
+  plumb ab --sessions 6 --apart 10m ./old ./new    in six sessions
+  plumb ab --prove ./old ./new                     a CI gate that proves that it finds 2 %
   plumb ab --build 'cc -O2 -DPAD={seed} old.c -o {out}' --build 'cc -O2 -DPAD={seed} new.c -o {out}'
-                                                   compare eight builds of each
-  plumb ab --set thp=always --set thp=never memory.latency    compare two values of a knob
-  plumb ab --on web1,web2 './old' './new'          compare on two other machines, over ssh
+                                                   eight builds of each
+  plumb ab --set thp=always --set thp=never memory.latency    two values of a knob
+  plumb ab --on web1,web2 './old' './new'          on two other machines, over ssh
 
-plumb runs A and B back to back in random order, so that other activity affects both equally. It checks the \
-interval of the cost ratio after 8, 12, 18, 27, 40, … pairs until there is a verdict or a minute has passed. Even \
-with all these checks, at most 1 in 20 runs of equal sides reports a difference, for any number of sides. The verdict \
-is faster, slower, equivalent (the whole interval is within the margin) or inconclusive. If it is inconclusive, plumb \
-reports the smallest difference that it could have found and the command that would settle it. With more than two sides, \
-plumb orders them by a Latin square and compares each with the first; the time limit is a minute per additional side.
+plumb runs the sides back to back in random order. It checks the interval of the cost ratio after 8, 12, 18, 27, \
+40, … pairs until there is a verdict or time is up: a minute, and one more for each side after the second. At most 1 in 20 \
+runs of equal sides reports a difference, for any number of sides. Equivalent means that the whole interval is within the \
+margin. If the verdict is inconclusive, plumb prints the command that would settle it.
 
-Pairs in one session share its conditions, such as memory placement and noisy neighbours. --sessions repeats the \
-comparison, and the final verdict counts each session as one value. With fewer than six sessions, plumb uses earlier \
-sessions on this host to estimate how much sessions differ; without them there is no verdict.
+--sessions counts each session as one value. With fewer than six, a verdict needs earlier sessions on this host.
 
-Two builds of the same source can also differ in speed, because of function addresses or embedded names. --build sets \
-the shell command that builds a side. plumb runs it with 0, 1, … as {seed} and a new file as {out}, compares each build \
-of the second side with one of the first, and counts each pair of builds as one value. To run the builds with arguments, \
-add a SIDE such as '{out} input.txt'. With fewer than six builds there is no verdict.
+--build compares several builds of each side, because builds of the same source differ in speed. {seed} is 0, 1, …, and \
+{out} a new file; a SIDE such as '{out} input.txt' adds arguments. A verdict needs six builds.
 
---prove adds two control sides: the first side again, and the first side with a known share of extra work. If plumb \
-finds a difference between the two identical sides, or misses the extra work, the gate abstains and exits with 5. If \
-the second side is slower and fresh pairs confirm it at 99 %, plumb exits with 1. --budget limits each of these runs.")]
+--prove adds the first side twice, once with a known share of extra work. If the equal sides differ, or plumb misses the \
+extra work, it abstains and exits with 5. If fresh pairs confirm at 99 % that the second side is slower, it exits with 1. \
+--budget limits each of these runs.")]
 pub struct AbArgs {
     /// Two or more commands (each quoted as one argument) or points (`memory.copy:method=nt`)
     ///
@@ -87,7 +81,7 @@ pub struct AbArgs {
     /// The smallest relative change that matters
     #[arg(long, value_name = "SHARE", default_value = "1%")]
     margin: String,
-    /// Compare this metric, such as `cpu`, `peak_memory` or `latency p99` [default: the first metric of the points]
+    /// Compare this metric (`cpu`, `peak_memory`, `latency p99`) [default: the first]
     #[arg(long, value_name = "METRIC")]
     metric: Option<String>,
     /// Repeat the comparison in this many fresh sessions
@@ -96,7 +90,7 @@ pub struct AbArgs {
     /// Start sessions at this interval
     #[arg(long, value_name = "TIME", default_value = "10m", requires = "sessions")]
     apart: String,
-    /// Build a side with this shell command ({seed}: build number, {out}: output file); give it twice
+    /// Build a side with this shell command ({seed}, {out}); give it twice
     #[arg(long = "build", value_name = "CMD", conflicts_with_all = ["sessions", "prove"])]
     build: Vec<String>,
     /// Make and compare this many builds of each side
@@ -107,10 +101,10 @@ pub struct AbArgs {
     #[arg(long, value_name = "SHARE", num_args = 0..=1, require_equals = true, default_missing_value = "2%",
         conflicts_with_all = ["sessions", "quad", "fail_on"])]
     prove: Option<String>,
-    /// Measure in ABBA or BAAB blocks instead of pairs, which cancels linear drift at twice the cost
+    /// Measure ABBA or BAAB blocks, which cancel linear drift at twice the cost
     #[arg(long, hide_short_help = true)]
     quad: bool,
-    /// Take at most this many pairs (8 to 10000); time is then unlimited unless you also give --budget
+    /// Take at most this many pairs (8 to 10000); without --budget, time is unlimited
     #[arg(long, value_name = "N", value_parser = max_pairs(), hide_short_help = true)]
     max_pairs: Option<usize>,
     /// Confidence of the verdict in percent; 99 needs about a third more pairs
@@ -121,10 +115,10 @@ pub struct AbArgs {
     /// With --ignore-failure, the exit code is 4 if the sides do not fail equally often.
     #[arg(long, value_enum, value_name = "WHEN")]
     fail_on: Option<FailOn>,
-    /// Exit with 5 if a comparison is inconclusive
+    /// Exit with 5 if there is no clear verdict
     #[arg(long)]
     strict: bool,
-    /// Run programs in place; by default plumb first copies your own executables into one folder
+    /// Do not copy your own executables into one folder first
     #[arg(long, hide_short_help = true)]
     no_copy: bool,
     /// Run each command with /bin/sh -c

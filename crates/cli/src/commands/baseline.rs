@@ -59,13 +59,11 @@ enum BaselineCommand {
   plumb baseline set good --on web1,web2             eight fresh runs of each machine, over ssh
   plumb baseline set good --keep                     also store the measured files, up to 64 MiB
 
-A check needs at least six runs; eight or more find smaller changes. Spread the runs over a longer time to \
-capture more of the variation between runs.
+A check needs at least six runs. Eight or more, spread over a longer time, find smaller changes.
 
 --keep stores the program of each command and the files named in its arguments, or plumb itself for built-in workloads. \
-If a check then finds a regression, it measures them again and shows whether the code or the machine changed. Programs in \
-system directories are stored only if the arguments name no file: `python3 x.py` stores x.py. Libraries and files that \
-the command line does not name are not stored; they count as part of the machine's environment.")]
+A check that finds a regression measures them again. A program in a system directory is stored only if its arguments name no \
+file: of `python3 x.py`, plumb stores x.py. Libraries and other files are not stored.")]
 struct SetArgs {
     /// The baseline's name
     name: String,
@@ -81,10 +79,10 @@ struct SetArgs {
     /// Measure these suites or workloads
     #[arg(long, value_name = "NAME,…", value_delimiter = ',', default_value = "first-look")]
     of: Vec<String>,
-    /// Store the measured files so that a check can rerun them, at most SIZE [default: 64MiB]
+    /// Store the measured files for checks, at most SIZE [default: 64MiB]
     #[arg(long, value_name = "SIZE", num_args = 0..=1, require_equals = true, default_missing_value = "64MiB")]
     keep: Option<String>,
-    /// Use stored runs from one host, or all hosts of one kind of machine
+    /// Use the stored runs of this host, or of all hosts of its kind
     #[arg(long, value_name = "WHAT", value_parser = by(), default_value = "host")]
     by: By,
     #[command(flatten)]

@@ -44,30 +44,26 @@ use crate::ui::Ui;
   plumb check                                  against the most recently changed baseline
   plumb check --baseline good --margin 3%
   plumb check --apart 0s                       confirm at once: faster, but more false alarms
-  plumb check --sessions 3 --apart 1h          confirm in three sessions, an hour apart
-  plumb check --prove                          a CI gate that verifies that it can detect 5 %
+  plumb check --sessions 3 --apart 1h          three sessions, an hour apart
+  plumb check --prove                          a CI gate that proves that it finds 5 %
   plumb check --on web1,web2                   each machine with its own baseline runs
   plumb check --junit check.xml --markdown check.md
-  plumb check --by kind                        against runs of any host of this kind of machine
+  plumb check --by kind                        against all hosts of this kind
 
-plumb first repeats the baseline's measurements once. If some series look different, it measures them again in three \
-runs ten minutes later, and only these runs decide. Over all series together, at most 1 in 100 checks of an unchanged \
-machine fails. Small changes are undecided if all runs of the baseline began within an hour and no earlier runs show how \
-much the machine varies from hour to hour. plumb also compares with the first baseline of this name, so that it detects a \
-slow-down in small steps. It also compares a program with itself, and ignores all alerts if that shows a difference. \
-Alerts smaller than the drift of an unchanged control workload are ignored too.
+plumb repeats the baseline's measurements once. If some series look different, it measures them again in three runs \
+ten minutes later, and only these runs decide. Over all series together, at most 1 in 100 checks of an unchanged machine \
+fails (with --on, per machine). plumb also compares with the first baseline of this name, to detect a slow-down in small \
+steps, and ignores alerts if the machine itself changed. Small changes are undecided if all runs of the baseline began \
+within an hour and there are no earlier runs to compare with.
 
-If a regression is confirmed and the baseline stores the measured files (`plumb baseline set --keep`), plumb measures \
-them alternately with the present files, and shows whether the regression comes from the code or from the machine and \
-its environment.
+If the baseline stores the measured files (`plumb baseline set --keep`), plumb measures them again after a regression, and \
+shows whether the code or the machine changed.
 
---prove also measures one point again, with and without a known share of extra work, and computes how likely the check \
-is to report such a slow-down. If plumb finds a difference without extra work, misses the extra work, or would probably \
-miss such a slow-down, the check abstains and exits with 5.
+--prove also measures one point with and without a known share of extra work. If that control fails, or the check would \
+probably miss such a slow-down, it abstains.
 
-Exit codes: 0 no regression, 1 a confirmed regression, 3 a series could not be measured, 4 a workload failed, 5 no \
-verdict (--strict), or the check abstains (--prove). With --on, 4 also means that some machines could not be checked, even \
-if others are slower. The limit of 1 in 100 holds per machine, so a check of many unchanged machines fails more often.")]
+Exit codes: 0 no regression, 1 a confirmed regression, 3 a series could not be measured, 4 a workload failed or (with --on) \
+a machine could not be checked, even if others are slower, 5 no verdict (--strict), or the check abstains (--prove).")]
 pub struct CheckArgs {
     /// The baseline [default: the most recently changed one]
     #[arg(long, value_name = "NAME")]
@@ -81,16 +77,16 @@ pub struct CheckArgs {
     /// Wait this long before each session
     #[arg(long, value_name = "TIME", default_value = "10m")]
     apart: String,
-    /// Name this host, as in `plumb run`
+    /// Name this host [default: $PLUMB_HOST, or a hash of its machine id]
     #[arg(long, value_name = "NAME", hide_short_help = true)]
     host: Option<Host>,
-    /// Check against the baseline's runs on this host, or on all hosts with the same kind of machine
+    /// Use the stored runs of this host, or of all hosts of its kind
     #[arg(long, value_name = "WHAT", value_parser = by(), default_value = "host")]
     by: By,
-    /// Check even if the runs are not comparable, for example because one is incomplete
+    /// Continue even if the runs are not comparable
     #[arg(long)]
     force: bool,
-    /// Exit with 5 if there is no verdict
+    /// Exit with 5 if there is no clear verdict
     #[arg(long)]
     strict: bool,
     /// Verify that a slow-down of SHARE [default: 5%] would be found, or abstain
@@ -99,21 +95,23 @@ pub struct CheckArgs {
     /// Also write JUnit XML to this file
     #[arg(long, value_name = "FILE")]
     junit: Option<PathBuf>,
-    /// Also write Markdown to this file, for a pull request
+    /// Also write Markdown to this file
     #[arg(long, value_name = "FILE")]
     markdown: Option<PathBuf>,
     #[command(flatten)]
     target: TargetArgs,
-    /// Label the fresh runs
+    /// Label each run
     #[arg(long = "label", value_name = "KEY=VALUE")]
     labels: Vec<String>,
     /// Prepare the machine with a preset [default: that of the baseline's newest run]
     #[arg(long, value_name = "PRESET", value_parser = presets())]
     prepare: Option<String>,
-    /// Set a knob, as in `plumb run`
+    /// Set a knob for the run (`thp=never`, `drop-caches@round`)
+    ///
+    /// `plumb tune` lists the knobs. Plug-ins that prepare the machine work too.
     #[arg(long, value_name = "KNOB[=VALUE][@SLOT]")]
     set: Vec<String>,
-    /// Keep or repeat invocations disturbed by other activity
+    /// Keep or repeat disturbed invocations
     #[arg(long, value_name = "WHAT", value_parser = on_interference(), default_value = "keep")]
     on_interference: OnInterference,
     /// Do not wait for another plumb that is measuring on this machine

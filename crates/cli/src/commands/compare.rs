@@ -42,17 +42,16 @@ const MOST_NAMED: usize = 3;
   plumb compare --by kernel,kind last~1 last   the same across hosts of one kind of machine
   plumb compare --margin 3% web=1 web=2     with another margin
   plumb compare --by kind --normalise-by ssh.cipher:cipher=3des-cbc   relative to one cipher
-  plumb compare reference:linode-360-2010 last   a run next to published figures
+  plumb compare reference:linode-360-2010 last   with published figures
   plumb compare --across tool=hyperfine last   an imported result and a run of the same command
-  plumb report --by kernel -o report        a comparison by kernel as a page with charts
+  plumb report --by kernel -o report        as a page with charts
 
-Runs measured at different times differ even when nothing has changed. If the runs of the sides alternate, eight blocks \
-are enough for a verdict. Otherwise plumb needs six pairs of earlier runs of the same series on the same host, as far \
-apart in time as the sides. Without them, it reports how much runs would have to vary to explain the difference by \
-chance. `plumb ab` needs no history. If every run has a label such as `price=19.95` or `price='19.95 USD'`, plumb also \
-shows each result relative to its price, and which side is better value.")]
+If the runs of the sides alternate, eight blocks are enough for a verdict. Otherwise plumb needs six pairs of earlier \
+runs of the series on the same host, as far apart in time as the sides; without them, it reports how much runs would have \
+to vary to explain the difference by chance. `plumb ab` needs no history. If every run has a label such as `price=19.95` or `price='19.95 USD'`, plumb also shows \
+each result relative to its price.")]
 pub struct CompareArgs {
-    /// Two or more runs: ids, `last`, `last~2`, labels `k=v`, which select all matching runs, or one `reference:NAME`
+    /// Two or more runs: ids, `last`, `last~2`, labels `k=v` (all matching runs), or one `reference:NAME`
     /// [default with --by: all runs]
     #[arg(required_unless_present = "by", num_args = 1.., value_name = "RUN")]
     runs: Vec<String>,
@@ -67,9 +66,9 @@ pub struct CompareArgs {
     /// The label that holds the price of a run
     #[arg(long, value_name = "LABEL", default_value = DEFAULT_PRICE)]
     price: String,
-    /// Also divide each ratio by that of this series, such as a cipher that no processor accelerates
+    /// Also divide each ratio by that of this series
     ///
-    /// The machines' processing power then cancels out, as far as this series stands for it.
+    /// A cipher that no processor accelerates cancels out the processing power of machines.
     #[arg(long, value_name = "SERIES", conflicts_with = "across")]
     normalise_by: Option<String>,
     /// Show every metric, not only the first of each workload
@@ -78,10 +77,10 @@ pub struct CompareArgs {
     /// Compare points by name, even from different workloads or tools
     #[arg(long, conflicts_with = "by")]
     across: bool,
-    /// Compare the runs even if they are not comparable
+    /// Continue even if the runs are not comparable
     #[arg(long)]
     force: bool,
-    /// Exit with 5 if a comparison has no verdict
+    /// Exit with 5 if there is no clear verdict
     #[arg(long)]
     strict: bool,
     /// The output format; --json prints the JSON document

@@ -35,13 +35,11 @@ use crate::ui::Ui;
   plumb crosscheck language --from ~/langs-performance --budget 30m
                                                    loops compared with those of a checkout
 
-Each row is a `plumb ab` comparison of an installed tool and the workload that should give the same result, with matched \
-parameters. A row agrees if the whole interval of the ratio is inside its band, and disagrees (exit code 1) if all of it \
-is outside. If the two do different work, plumb shows both results and explains the difference. If a tool is not \
-installed, plumb names its Debian package. Without --budget, a row may take two minutes and a family ten; unused time \
-goes to the next row. Servers run on 127.0.0.1 and stop at the end of the row. If you are root, rows with long requests \
-use `thp=always`, and rows that create files use a separate medium; --set overrides both. The classic tools are \
-workloads too: see plumb explain classic.mbw.")]
+Each row compares an installed tool with the workload that should give the same result, as `plumb ab` does. A row \
+agrees if the whole interval of the ratio is inside its band, and disagrees (exit code 1) if all of it is outside. plumb \
+explains rows of different work, and names the Debian packages of missing tools. Without --budget, a row may take two \
+minutes and a family ten; unused time goes to the next row. If you are root, some rows use `thp=always` or a separate \
+medium; --set overrides both.")]
 pub struct CrosscheckArgs {
     /// The family, such as `memory` [default: all]
     #[arg(value_name = "FAMILY")]
@@ -49,10 +47,10 @@ pub struct CrosscheckArgs {
     /// Checkout of famzah/langs-performance, for `language`
     #[arg(long, value_name = "DIR")]
     from: Option<PathBuf>,
-    /// Also write a Markdown page to this file
+    /// Also write Markdown to this file
     #[arg(long, value_name = "FILE")]
     markdown: Option<PathBuf>,
-    /// Exit with 5 if a row is inconclusive
+    /// Exit with 5 if there is no clear verdict
     #[arg(long)]
     strict: bool,
     #[command(flatten)]

@@ -32,15 +32,14 @@ use crate::ui::Ui;
   plumb exec --spread 5m 'curl -s localhost'   over five minutes, with pauses
   plumb exec --on web1,web2 'openssl speed -seconds 1 rsa'   on two other machines, over ssh
   plumb exec -- make -j2 all                   one command, as separate words
-  plumb exec --shell 'sort f | uniq -c'        run with /bin/sh; its start-up is included
+  plumb exec --shell 'sort f | uniq -c'        with /bin/sh, including its start-up
   plumb exec --before-each 'rm -f out' './build out'   each run starts without the file
   plumb exec --setup 'make a' --setup 'make b' ./a ./b   build each before it runs
-  plumb exec --libraries 'perl -e 1' 'perl -MPOSIX -e 1'   which libraries make the start slower
+  plumb exec --libraries 'perl -e 1' 'perl -MPOSIX -e 1'   libraries that slow the start
   plumb exec -p threads=1..8 'xz -T{threads} -kf data'   one point per number of threads
 
 plumb splits a command into words as a shell would, but starts no shell. It times each run from just \
-before posix_spawn to just after wait4. If the command takes under 20 ms, each new worker first runs it once without \
-counting it, because the caches are cold after the worker starts.")]
+before posix_spawn to just after wait4. If the command takes under 20 ms, each new worker first runs it once, uncounted.")]
 pub struct ExecArgs {
     /// Commands, each quoted as one argument
     #[arg(required_unless_present = "argv", value_name = "COMMAND")]
@@ -54,8 +53,7 @@ pub struct ExecArgs {
     runs: Option<usize>,
     /// Spread the runs over at least this time, with pauses between bursts
     ///
-    /// The result then covers a longer period. plumb excludes the runs right after a pause if they are slower
-    /// than the others.
+    /// plumb excludes the runs right after a pause if they are slower than the others.
     #[arg(long, value_name = "TIME", conflicts_with = "runs")]
     spread: Option<String>,
     /// Replace `{NAME}` with each value of a list (`1,2`) or range (`1..8`)
@@ -68,13 +66,13 @@ pub struct ExecArgs {
     shell: bool,
     /// List the ELF files that each command maps, and their relocations
     ///
-    /// Also shows the loader's share of the time. This takes one untimed run of each command under ptrace, and a few with the statistics of glibc's loader.
-    #[arg(long)]
+    /// Also shows the loader's share of the time. Takes one untimed run of each command under ptrace, and a few with the
+    /// statistics of glibc's loader.
+    #[arg(long, hide_short_help = true)]
     libraries: bool,
     /// Drop the command's ELF files from memory before each run (root)
     ///
-    /// plumb checks with mincore that they are gone. The result is another series than that of warm runs. Other files, such
-    /// as data and scripts, stay in memory.
+    /// Other files, such as data and scripts, stay in memory. Cold runs are a series of their own.
     #[arg(long, hide_short_help = true)]
     cold: bool,
     /// Accept commands that exit with a non-zero status

@@ -25,11 +25,10 @@ use crate::ui::Ui;
   plumb history 'gzip -k f' --label commit        a command, with its runs named by label
   plumb history cpu.sieve --by kind               on all hosts of this kind of machine
 
-plumb prints a line for each run, with its interval, on a common scale. Recorded changes (kernel, versions, settings) \
-split the history into sections. plumb removes changes that all series of a run share, then looks for steps in each \
-section separately. In a history without steps, it falsely reports a step as certain 1 time in 1000 and as suspected 1 \
-time in 100; confirm a suspected step with `plumb ab`. With runs on enough days, plumb also reports whether the time of \
-day or the weekday matters.")]
+Recorded changes (kernel, versions, settings) split the history into sections. plumb removes changes that all series \
+of a run share, then looks for steps in each section. If there are no steps, it reports one as certain 1 time in 1000 and \
+as suspected 1 time in 100; confirm a suspected step with `plumb ab`. With runs on enough days, it also reports effects of \
+the time of day and the weekday.")]
 pub struct HistoryArgs {
     /// A series (`cpu.sieve/rate`), a point, a workload, or a measured command
     series: String,
@@ -42,13 +41,13 @@ pub struct HistoryArgs {
     /// Show only the newest N runs
     #[arg(long, value_name = "N")]
     last: Option<usize>,
-    /// Show the history of this host [default: the current host or, if it has no runs, the host of the newest run]
+    /// Show this host [default: the current one or, if it has no runs, that of the newest run]
     #[arg(long, value_name = "NAME")]
     host: Option<Host>,
-    /// Show the runs of one host, or of all hosts with the same kind of machine
+    /// Use the stored runs of this host, or of all hosts of its kind
     #[arg(long, value_name = "WHAT", value_parser = by(), default_value = "host")]
     by: By,
-    /// Show this kind of machine: the beginning of its fingerprint, or `all` [default: the host's kind]
+    /// Show this kind of machine (start of its fingerprint), or `all` [default: the host's]
     #[arg(long, value_name = "MACHINE")]
     machine: Option<String>,
     /// The smallest relative change that matters

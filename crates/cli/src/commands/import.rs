@@ -46,9 +46,7 @@ struct ImportedResults {
   plumb import --label kernel=6.12 fio.json     labelled, for `plumb compare --by kernel`
   plumb import --tool-version 1.2.2 mbw.txt     mbw up to 1.3 swaps two labels
 
-plumb detects the format from the content: CSV of bonnie++ (27, 48 or 50 fields); JSON of fio, iperf3, hyperfine and \
-CloudWatch; text of mbw, dd, ioping, fs_mark, sysbench, stress-ng, STREAM, hackbench, cyclictest, ping, sockperf, \
-`perf bench` and `openssl speed -mr`. If you import a file twice, plumb stores it once.")]
+docs/imports.md lists the tools and formats. If you import a file twice, plumb stores it once.")]
 pub struct ImportArgs {
     /// plumb stores, or results from other tools
     #[arg(required = true, value_name = "FILE")]
@@ -66,6 +64,9 @@ pub struct ImportArgs {
     #[arg(long = "label", value_name = "KEY=VALUE")]
     labels: Vec<String>,
     /// Do not redact passwords and tokens in command lines
+    ///
+    /// By default, plumb replaces values such as `--password=VALUE`, `TOKEN=VALUE` and `scheme://user:VALUE@host` with
+    /// `***` and a digest.
     #[arg(long)]
     keep_secrets: bool,
     /// The host on which other tools' results were measured [default: unknown]

@@ -24,7 +24,7 @@ use crate::reading::output::pretty;
 
 Both machines need the same build of plumb. Anyone with the key can start plumb servers on this machine, but nothing \
 else. Network workloads send their data unencrypted, to ports that the kernel picks. If you can log in with ssh, use \
---to ssh: instead, which needs neither key nor peer.")]
+--to ssh: instead.")]
 pub struct PeerArgs {
     /// Listen on this address, port, or both; port 0 picks a free one [default: 127.0.0.1:7587]
     #[arg(long, value_name = "ADDRESS:PORT")]

@@ -75,13 +75,13 @@ enum ReferenceCommand {
   plumb reference export web state=healthy > web.toml          all runs with this label
   plumb reference export web --merge a.toml --merge b.toml > web.toml   hosts of two files
 
-All runs must be complete, of one kind of machine, and prepared alike. The file has the first metric of each point with the \
-median of each run. It names no hosts, but it has the command lines of measured commands. Points that were measured next to \
-a load, with a knob of their own or with another machine are left out.")]
+All runs must be complete, of one kind of machine, and prepared alike. The file has the median of each point's first \
+metric per run. It names no hosts, but it has the command lines of measured commands. docs/references.md describes it and \
+lists the points that are left out.")]
 struct ExportReferenceArgs {
     /// The name of the new reference
     name: String,
-    /// Stored runs: ids, `last`, `last~2`, or labels `k=v`, which select all matching runs
+    /// Ids, `last`, `last~2`, or labels `k=v` (all matching runs)
     #[arg(required_unless_present = "merge", value_name = "RUN")]
     runs: Vec<String>,
     /// Add the hosts of this reference

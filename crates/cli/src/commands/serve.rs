@@ -25,10 +25,9 @@ const LONG: Duration = Duration::from_secs(3600);
   plumb serve                            all runs in a browser, at http://127.0.0.1:7586/
   plumb serve --open                     also open the browser
   plumb serve --listen 0.0.0.0:8000      for other machines; the printed address contains a token
-  ssh -L 7586:127.0.0.1:7586 HOST plumb serve    another machine's runs, without opening a port there
+  ssh -L 7586:127.0.0.1:7586 HOST plumb serve    the runs of HOST, with no open port
 
-Browsers have read-only access. Ctrl-C stops the server. docs/serve.md explains who can read what, and lists the JSON \
-documents (api/runs, api/runs/ID, …).")]
+Browsers have read-only access. docs/serve.md explains who can read what, and lists the JSON documents.")]
 pub struct ServeArgs {
     /// Listen on this address, port, or both; port 0 picks a free one [default: 127.0.0.1:7586]
     ///

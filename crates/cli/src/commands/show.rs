@@ -41,10 +41,10 @@ pub struct ShowArgs {
     /// The run [default: the last one]; with --machine, none, one or two runs
     #[arg(num_args = 0..=2, value_name = "RUN")]
     run: Vec<String>,
-    /// Show the machine and its environment instead of results
+    /// Show the machine and its environment
     #[arg(long, conflicts_with_all = ["in_words", "all", "runs", "format"])]
     machine: bool,
-    /// Show the rates of the monitors' counters instead of results; --all shows every counter
+    /// Show the rates of the monitors' counters; --all shows every counter
     #[arg(long, conflicts_with_all = ["in_words", "runs", "format", "machine"])]
     monitors: bool,
     /// Describe the run in sentences

@@ -29,14 +29,12 @@ use crate::ui::Ui;
   plumb tune --restore             undo the changes of a killed run
   plumb run --set thp=never        set one knob for a run
 
---advise tries one setting at a time, alternating with unmodified runs, and keeps none. A setting helps if it makes the work \
-more than 5 % faster (the whole confidence interval), confirmed on fresh pairs. plumb shows the commands to \
-set and undo it. It takes at most three minutes unless you set --budget. Exit codes: 0 if plumb found settings that help, or \
-tested all and none does; 5 if it is undecided.
+--advise tries one setting at a time, alternating with unmodified runs, and keeps none. A setting helps if it makes the \
+work more than 5 % faster (the whole interval), confirmed on fresh pairs. plumb shows the commands to set and undo it. \
+Exit codes: 0 if plumb found settings that help, or ruled out all; 5 if it is undecided.
 
-plumb changes settings only for the duration of a run. It records the old values first. If \
-plumb is killed, it restores them the next time it starts; a reboot also resets them. \
-docs/preparations.md explains the purpose and risks of each knob.")]
+plumb changes settings only for the duration of a run. If it is killed, it restores them the next time it starts; a reboot \
+also resets them. docs/preparations.md explains each knob and its risks.")]
 pub struct TuneArgs {
     /// Restore settings left changed by killed runs
     #[arg(long, conflicts_with = "advise")]

@@ -34,12 +34,9 @@ use crate::ui::Ui;
   plumb why --json cpu.sieve
   plumb explain cause.cpu-quota                    what a cause is, and how it is removed
 
-plumb inspects cgroup limits, priority, CPU affinity, frequency settings, huge pages, the filesystem, the environment and \
-workload parameters for suspects. It removes them one at a time, and alternates modified with unmodified runs. A suspect is a \
-cause if removing it makes the work more than 5 % faster (the whole confidence interval), confirmed on fresh pairs. \
-Causes stay removed while plumb looks for others that they hide. \
-Everything is restored afterwards. Without root, plumb tests what it can and lists the rest. A search takes at \
-most three minutes unless you set --budget.
+plumb removes suspects one at a time, and alternates modified with unmodified runs. A suspect is a cause if removing it \
+makes the work more than 5 % faster (the whole interval), confirmed on fresh pairs. plumb restores everything afterwards. \
+Without root, it tests what it can and lists the rest. docs/why.md lists the causes.
 
 Exit codes: 0 if plumb found causes, or ruled out all suspects; 5 if it is undecided.")]
 pub struct WhyArgs {

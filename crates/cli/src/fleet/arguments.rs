@@ -16,29 +16,30 @@ const DEFAULT_AT_ONCE: usize = 50;
 
 /// Machines that measure, instead of this one.
 #[derive(Debug, Default, Args)]
-#[command(next_help_heading = "How to measure")]
+#[command(next_help_heading = "On other machines")]
 pub struct MachineArgs {
     /// Measure on other machines (ssh): [USER@]HOST[:PORT], or `local`
     ///
-    /// plumb copies itself to each machine, measures on all machines at once, stores one run per machine locally, and removes
-    /// the copies. It uses your ssh configuration; ssh must connect without a prompt.
+    /// plumb copies itself to each machine, measures on all at once, stores one run per machine here, and removes the
+    /// copies. ssh must connect without a prompt (docs/fleet.md).
     #[arg(long, value_name = "HOST,…", value_delimiter = ',')]
     on: Vec<String>,
-    /// Measure on the machines of an Ansible inventory: INI, YAML, or the JSON of `ansible-inventory --list`
+    /// Measure on the machines of an Ansible inventory (INI, YAML or JSON)
     ///
-    /// Uses the variables ansible_host, ansible_port, ansible_user, ansible_ssh_private_key_file and ansible_connection.
+    /// JSON as from `ansible-inventory --list`. plumb reads the variables ansible_host, ansible_port, ansible_user,
+    /// ansible_ssh_private_key_file and ansible_connection.
     #[arg(long, value_name = "FILE[:GROUP]", conflicts_with = "on", hide_short_help = true)]
     inventory: Option<String>,
-    /// Measure on at most N machines at the same time [default: 50]
+    /// Measure on at most N machines at once [default: 50]
     #[arg(long, value_name = "N", hide_short_help = true)]
     at_once: Option<NonZeroUsize>,
 }
 
 /// Whether slow machines measure again.
 #[derive(Debug, Default, Args)]
-#[command(next_help_heading = "How to measure")]
+#[command(next_help_heading = "On other machines")]
 pub struct ConfirmArgs {
-    /// With --on: repeat results that are slow for their kind of machine in three fresh runs
+    /// Repeat results that are slow for their kind of machine in three fresh runs
     #[arg(long, hide_short_help = true)]
     confirm: bool,
 }

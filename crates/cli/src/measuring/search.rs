@@ -34,10 +34,10 @@ use crate::ui::Ui;
 /// How the work of a search is found and measured.
 #[derive(Debug, Args)]
 pub struct SearchArgs {
-    /// Run the command with /bin/sh -c
+    /// Run each command with /bin/sh -c
     #[arg(long)]
     pub shell: bool,
-    /// Accept a command that exits with a non-zero status
+    /// Accept commands that exit with a non-zero status
     #[arg(short, long)]
     pub ignore_failure: bool,
     #[command(flatten)]

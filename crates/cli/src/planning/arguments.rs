@@ -20,18 +20,16 @@ pub struct GoalArgs {
 #[derive(Debug, Default, Args)]
 #[command(next_help_heading = "How to measure")]
 pub struct ExecutionArgs {
-    /// Limit the time of the whole run [default: 1m per point or comparison]
+    /// Limit the time of the run [default: 1m per point or comparison]
     ///
-    /// A suite may set another default. `ab` allows time for 18 pairs if one invocation takes more than 2 s. If you set
-    /// neither a time nor a precision, `run` and `exec` measure each point for at least 4 s and stop after 16 s, or
-    /// after up to a minute on a busy machine.
+    /// A suite may set another default. `ab` takes longer if 18 pairs need it. Without a time or a precision, `run` and
+    /// `exec` measure each point for 4 to 16 s, or up to a minute on a busy machine.
     #[arg(long, value_name = "TIME")]
     pub budget: Option<String>,
-    /// Label the run
+    /// Label each run
     #[arg(long = "label", value_name = "KEY=VALUE")]
     pub labels: Vec<String>,
-    /// Name this host to distinguish it from others of its kind [default: $PLUMB_HOST, or a hash of its
-    /// machine id]
+    /// Name this host [default: $PLUMB_HOST, or a hash of its machine id]
     #[arg(long, value_name = "NAME", hide_short_help = true)]
     pub host: Option<Host>,
     /// Seed all random choices [default: from the clock; stored with the run]
@@ -40,16 +38,16 @@ pub struct ExecutionArgs {
     /// Do not wait for another plumb that is measuring on this machine
     #[arg(long, hide_short_help = true)]
     pub no_lock: bool,
-    /// Also read this monitor, or change its rate (0.1 to 100 Hz); `none` turns off the default monitors
+    /// Add a monitor, or set its rate (0.1 to 100 Hz); `none` turns off the default ones
     #[arg(long = "monitor", value_name = "NAME[=HZ]", hide_short_help = true)]
     pub monitors: Vec<String>,
-    /// Keep or repeat invocations disturbed by other activity [default: retry for `ab`, otherwise keep]
+    /// Keep or repeat disturbed invocations [default: retry for `ab`, otherwise keep]
     #[arg(long, value_name = "WHAT", value_parser = on_interference(), hide_short_help = true)]
     pub on_interference: Option<OnInterference>,
-    /// Run servers on another machine: ssh:[USER@]HOST[:PORT] or peer:HOST[:PORT]
+    /// Run servers on ssh:[USER@]HOST[:PORT] or peer:HOST[:PORT]
     ///
-    /// With ssh:, plumb copies itself to that machine and removes the copy at the end. With peer:, `plumb peer`
-    /// must be running there. The default is this machine.
+    /// The default is this machine. With ssh:, plumb copies itself there and removes the copy at the end; peer: needs a
+    /// running `plumb peer` (docs/far-ends.md).
     #[arg(long, value_name = "WHERE")]
     pub to: Option<FarEnd>,
     /// Allow flood-rate traffic to hosts that you own
@@ -59,8 +57,8 @@ pub struct ExecutionArgs {
     pub i_own_this_network: bool,
     /// Do not redact passwords and tokens in command lines
     ///
-    /// By default, plumb stores and shows `***` and a digest in place of values such as `--password=VALUE`,
-    /// `TOKEN=VALUE` and `scheme://user:VALUE@host`.
+    /// By default, plumb replaces values such as `--password=VALUE`, `TOKEN=VALUE` and `scheme://user:VALUE@host` with
+    /// `***` and a digest.
     #[arg(long, hide_short_help = true)]
     pub keep_secrets: bool,
     #[command(flatten)]
@@ -75,13 +73,13 @@ pub struct PrepareArgs {
     pub prepare: Option<String>,
     /// Set a knob for the run (`thp=never`, `drop-caches@round`)
     ///
-    /// Plug-ins that prepare the machine work too. `plumb tune` lists the knobs.
+    /// `plumb tune` lists the knobs. Plug-ins that prepare the machine work too.
     #[arg(long, value_name = "KNOB[=VALUE][@SLOT]")]
     pub set: Vec<String>,
-    /// Also measure energy: watts, and joules per unit of work with and without the idle power
+    /// Also measure watts and joules per unit of work (root)
     ///
-    /// Before the run, plumb measures the power of the idle machine for 5 s (`--set energy=5s`). Needs root and the
-    /// energy counters of the CPU (RAPL), which virtual machines lack.
+    /// Joules are shown with and without the idle power, which plumb measures for 5 s before the run (`--set energy=5s`).
+    /// Needs the energy counters of the CPU (RAPL), which virtual machines lack.
     #[arg(long, hide_short_help = true)]
     pub energy: bool,
 }

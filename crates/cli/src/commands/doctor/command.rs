@@ -15,18 +15,17 @@ use crate::locate;
 /// How good is this machine for measuring, and how small a change can it show?
 #[derive(Debug, Args)]
 #[command(after_long_help = "Examples:
-  plumb doctor                           a grade from A to F, what is wrong, and how to fix it
+  plumb doctor                           a grade from A to F, and how to improve it
   plumb doctor --dir /srv                check /srv as the target directory
   plumb doctor --audit                   how small a change can it detect? takes ten minutes
   plumb doctor --audit --comparisons 5   a quick estimate
-  plumb doctor --audit --of memory.read  how often does comparing it with itself find a difference?
+  plumb doctor --audit --of memory.read  how often does it differ from itself?
   plumb doctor --monitors                how much overhead do the monitors add?
 
-Without --audit, plumb inspects the machine for a second and changes nothing; docs/doctor.md explains the grade and \
-every symptom. An audit compares programs with themselves the way `plumb ab` does, so every difference it finds is \
-noise. It then slows a program down by 1, 2 and 5 % to see which slow-downs it detects, and compares a C program with \
-copies linked in a different order (needs cc). `plumb ab` never uses a margin below the noise found by the last audit of \
-this machine, and reports when it raises the margin.")]
+Without --audit, plumb inspects the machine for a second and changes nothing; docs/doctor.md explains the grade. An \
+audit compares programs with themselves as `plumb ab` does, so every difference is noise; `plumb ab` never uses a margin \
+below that noise. It also slows a program down by 1, 2 and 5 % to see which slow-downs it detects, and compares a C program \
+with relinked copies (needs cc).")]
 pub struct DoctorArgs {
     /// The target directory of later runs [default: the current one]
     #[arg(long, value_name = "DIR")]
@@ -34,7 +33,7 @@ pub struct DoctorArgs {
     /// Compare programs with themselves and store the result
     #[arg(long)]
     audit: bool,
-    /// Measure the CPU time of the monitors and their effect on a workload; takes up to two minutes
+    /// Measure the overhead of the monitors, in up to two minutes
     #[arg(long, conflicts_with = "audit")]
     monitors: bool,
     /// First read the monitors alone, twice for this long
@@ -45,11 +44,10 @@ pub struct DoctorArgs {
     /// Make this many comparisons per kind of work
     #[arg(long, value_name = "N", default_value_t = 20, requires = "audit")]
     comparisons: usize,
-    /// Audit these kinds of work: cpu (with added slow-downs), memory, scheduler, process, or layout (a C program
-    /// and relinked copies of it)
+    /// Audit these kinds of work, or a point such as memory.read
     ///
-    /// It also takes a point such as memory.read, and reports how often comparing it with itself shows a difference.
-    /// Repeat --of for several points.
+    /// cpu includes the added slow-downs; layout is a C program and relinked copies of it. For a point, plumb reports how
+    /// often comparing it with itself shows a difference. Repeat --of for several points.
     #[arg(
         long,
         value_name = "KIND,…",
@@ -57,7 +55,7 @@ pub struct DoctorArgs {
         default_value = "cpu,memory,scheduler,process,layout"
     )]
     of: Vec<String>,
-    /// Name this host, as in `plumb run`
+    /// Name this host [default: $PLUMB_HOST, or a hash of its machine id]
     #[arg(long, value_name = "NAME", hide_short_help = true)]
     host: Option<Host>,
     /// Do not wait for another plumb that is measuring on this machine

@@ -24,9 +24,8 @@ use crate::error::{CommandError, Exit, Result};
   plumb report --chart memory.copy/monitor/stat.ctxt -o switches.svg    the values of a counter
   plumb report --chart memory.copy/boxes -o copy.csv     the data of a chart
 
-The pages open in a browser from disk, without a server or network; docs/report.md describes them. The file extension \
-sets the chart's format: .svg, .png, .csv or .json. `plumb list --charts` lists the charts of a run; docs/charts.md \
-explains what each shows and how to read it.")]
+The pages open in a browser without a server or network; docs/report.md describes them, and docs/charts.md the charts. \
+The file extension sets the format of a chart: .svg, .png, .csv or .json.")]
 pub struct ReportArgs {
     /// The runs [default: all, or the last for a chart]; several are compared
     #[arg(value_name = "RUN")]
@@ -37,7 +36,7 @@ pub struct ReportArgs {
     /// Write only the chart with this ID; `plumb list --charts` lists them
     #[arg(long, value_name = "ID")]
     chart: Option<String>,
-    /// Divide all ratios by the ratio of this series, for the chart `comparison/relative`
+    /// Divide all ratios by that of this series, for the chart `comparison/relative`
     #[arg(long, value_name = "SERIES", requires = "chart")]
     normalise_by: Option<String>,
     /// Output folder, or file for a chart [default: draw the chart in the terminal]

@@ -53,12 +53,12 @@ use crate::ui::Ui;
   plumb run storage.sequential --ceilings          also the same I/O on a file in memory
   plumb run ssh.copy:path=veth,rtt=20ms --ceilings    find the bottleneck of a copy
   plumb run cpu.sieve --for 4h                     a four-hour soak test
-  plumb run storage.random --stream 10m            one process without pause, one sample per second
+  plumb run storage.random --stream 10m            one process without pause
   plumb run --live                                 show the progress on a web page
-  plumb run --every 6h                             print systemd timer files and a cron line
+  plumb run --every 6h                             print a systemd timer and a cron line
   plumb run --resume                               complete the last interrupted run")]
 pub struct RunArgs {
-    /// Suites (by name or as a TOML file), workloads (`memory.copy`, `memory.copy:method=nt`) or plug-ins
+    /// Suites (name or TOML file), workloads (`memory.copy:method=nt`) or plug-ins
     #[arg(value_name = "NAME")]
     names: Vec<String>,
     /// Set a parameter; `1,2,8` and `1..64` make one point per value
@@ -71,19 +71,22 @@ pub struct RunArgs {
     arguments: Vec<String>,
     #[command(flatten)]
     target: TargetArgs,
-    /// Set an expected result: a series, point or workload, and a value with its unit; or `reference:NAME`
+    /// Expect this result (`network.tcp=9Gbit/s`), or those of `reference:NAME`
     ///
-    /// ~/.config/plumb/expect.toml has those of every run on this machine (docs/references.md).
+    /// SERIES is a series, point or workload. ~/.config/plumb/expect.toml sets expectations for all runs
+    /// (docs/references.md).
     #[arg(long, value_name = "SERIES=FIGURE", hide_short_help = true)]
     expect: Vec<String>,
-    /// Also measure upper bounds: the same I/O on a file in memory, copies with every method, ciphers by every library, one
-    /// thread of several, parts of the work, the clock for figures in cycles, or all that may limit an ssh.copy
+    /// Also measure upper bounds, such as the same I/O on a file in memory
+    ///
+    /// Other bounds are copies with every method, ciphers by every library, one thread of several, parts of the work, the
+    /// clock, and everything that may limit an ssh.copy (docs/method.md).
     #[arg(long, conflicts_with = "resume", hide_short_help = true)]
     ceilings: bool,
     /// Run this load, monitor or preparation in the background
     #[arg(long, value_name = "WORKLOAD")]
     with: Vec<String>,
-    /// Print a systemd timer and a cron line that run this command at fixed times, and exit
+    /// Print a systemd timer and a cron line for this command, and exit
     #[arg(long, value_name = "TIME", conflicts_with_all = ["resume", "dry_run"], hide_short_help = true)]
     every: Option<String>,
     #[command(flatten)]
@@ -99,15 +102,15 @@ pub struct RunArgs {
     /// --json prints plumb.dry-run/1.
     #[arg(long)]
     dry_run: bool,
-    /// Run a soak test: measure round after round for this long
+    /// Run a soak test of this length
     ///
-    /// Reaching the precision does not end it early. Interim results are valid at any time.
+    /// Reaching the precision does not end it. Interim results are valid at any time.
     #[arg(long = "for", value_name = "TIME", help_heading = "When to stop", conflicts_with_all =
         ["precision", "min_invocations", "max_invocations", "min_time", "max_time", "budget", "resume"])]
     soak: Option<String>,
-    /// Measure one process per point without pause for this long, one sample per second
+    /// Run one process per point for this long, with one sample per second
     ///
-    /// This shows burst credits running out and caches filling up, but not the variation between processes.
+    /// Shows burst credits running out and caches filling up, but not the variation between processes.
     #[arg(long, value_name = "TIME", help_heading = "When to stop", hide_short_help = true, conflicts_with_all =
         ["precision", "min_invocations", "max_invocations", "min_time", "max_time", "budget", "resume", "soak",
          "invocation_time"])]

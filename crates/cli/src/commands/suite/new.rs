@@ -24,8 +24,7 @@ const UNNAMED: &str = "suite";
   plumb suite new my.toml --workload cpu.sieve --workload memory.copy:method=nt --budget 10m
   plumb suite new - --workload cpu.sieve > my.toml
 
-Without --workload, plumb opens menus on a terminal. It checks the suite before writing it: an unknown workload, \
-parameter or monitor is an error. docs/suites.md explains the keys that have no option.")]
+Without --workload, plumb opens menus on a terminal. docs/suites.md explains the keys that have no option.")]
 pub struct NewArgs {
     /// The output file, ending in .toml; `-` prints the suite
     #[arg(value_name = "FILE")]
@@ -36,10 +35,10 @@ pub struct NewArgs {
     /// Describe the suite in one line
     #[arg(long, value_name = "TEXT", default_value = "", hide_default_value = true)]
     summary: String,
-    /// Measure this workload (`memory.copy`, `memory.copy:size=1MiB`) or plug-in; repeat it for several
+    /// Measure this workload (`memory.copy:size=1MiB`) or plug-in; repeat it for several
     #[arg(long = "workload", value_name = "ID[:NAME=VALUE,…]")]
     workloads: Vec<String>,
-    /// Set a parameter of all workloads; `1,2,8` and `1..64` make one point per value
+    /// Set a parameter; `1,2,8` and `1..64` make one point per value
     ///
     /// The range `1..64` doubles at each step, `4KiB..1MiB/4` takes four steps per doubling, `1..9+2` adds 2.
     #[arg(short = 'p', long = "param", value_name = "NAME=VALUE,…")]
@@ -52,12 +51,12 @@ pub struct NewArgs {
     /// Run this load, monitor or preparation in the background
     #[arg(long, value_name = "WORKLOAD")]
     with: Vec<String>,
-    /// Also read this monitor, or change its rate (0.1 to 100 Hz); `none` turns off the default monitors
+    /// Add a monitor, or set its rate (0.1 to 100 Hz); `none` turns off the default ones
     #[arg(long = "monitor", value_name = "NAME[=HZ]", hide_short_help = true)]
     monitors: Vec<String>,
     #[command(flatten)]
     prepare: PrepareArgs,
-    /// Label runs of the suite
+    /// Label each run
     #[arg(long = "label", value_name = "KEY=VALUE")]
     labels: Vec<String>,
     /// Compare every point with the first, in interleaved rounds

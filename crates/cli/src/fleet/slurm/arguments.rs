@@ -14,10 +14,9 @@ use clap::Args;
   plumb fleet run my-suite.toml --slurm '-w n[1-8] -t 30' --every --queued 2 --dry-run
                                                             show what would be submitted
 
-Each job gets a node exclusively and runs everything you name. `plumb fleet status` shows progress, `plumb fleet collect` \
-stores the results, and `plumb fleet show` prints them. See docs/slurm.md for requirements.")]
+Each job gets a node exclusively and runs everything you name. docs/slurm.md has the requirements and the next steps.")]
 pub struct SlurmRunArgs {
-    /// Suites (by name or as a TOML file), workloads or plug-ins, as for `plumb run`
+    /// Suites, workloads or plug-ins, as for `plumb run`
     #[arg(value_name = "NAME", required = true)]
     pub names: Vec<String>,
     /// Options for sbatch, such as '-p main -t 30' ('' for none)
@@ -25,7 +24,7 @@ pub struct SlurmRunArgs {
     pub slurm: String,
     /// Run N times, on nodes that Slurm selects [default: 1]
     ///
-    /// Slurm may run several on the same node, one after another.
+    /// Slurm may choose a node several times.
     #[arg(long, value_name = "N", conflicts_with = "every")]
     pub any: Option<NonZeroUsize>,
     /// Run once on each node of --nodelist, or of the partition
@@ -38,7 +37,7 @@ pub struct SlurmRunArgs {
     /// `plumb fleet collect` submits the rest as jobs end.
     #[arg(long, value_name = "N")]
     pub queued: Option<NonZeroUsize>,
-    /// Create this folder for the script, logs and results [default: plumb-fleet-ID in the current folder]
+    /// Create this folder for the script, logs and results [default: ./plumb-fleet-ID]
     ///
     /// It must be on a file system that this machine and all nodes share, under the same path.
     #[arg(long, value_name = "DIR")]
