@@ -39,9 +39,8 @@ pub fn bench(plumb: &Path) -> BenchResult<String> {
         singles.push(single);
     }
     Ok(format!(
-        "`{WORKLOAD}` with a limit of 10,000, samples of about 10 µs, {PAIRS} pairs of {SAMPLES} samples taken in one batch (median \
-         {:.2} µs) and one by one with a pause of 500 µs between (median {:.2} µs).\n\nOne by one reads **{} times** the batch: that is \
-         what batches avoid.\n",
+        "`{WORKLOAD}`, samples of about 10 µs, {PAIRS} pairs of {SAMPLES} samples: the median is {:.2} µs in one batch, and {:.2} µs one by \
+         one with pauses of 500 µs, **{} times** as long. Batches avoid this.\n",
         median(&batches) / 1e3,
         median(&singles) / 1e3,
         ratio(&logs),

@@ -55,10 +55,9 @@ pub fn bench(plumb: &Path) -> BenchResult<String> {
 impl BenchSides {
     fn paragraph(&self) -> String {
         format!(
-            "{ROUNDS} rounds of blocks of {RUNS} runs of `/bin/true`, in shuffled order: medians **{}** (`plumb exec -n {RUNS}`), {} \
-             (`hyperfine -N -w 5 -r {RUNS}`) and {} (a bare loop of posix_spawn and wait4 in C, `benches/src/bare.c`). plumb reads \
-             **{} times** the bare loop and {} times hyperfine; hyperfine reads {} times the bare loop. A block of plumb takes {:.2} s \
-             in all, stored and reported.\n",
+            "{ROUNDS} blocks of {RUNS} runs of `/bin/true` each, in random order, medians: **{}** (`plumb exec -n {RUNS}`), {} \
+             (`hyperfine -N -w 5 -r {RUNS}`), {} (posix_spawn and wait4 in C, `benches/src/bare.c`). Ratios: plumb **{}** to the \
+             loop in C and {} to hyperfine, hyperfine {} to the loop. A block of plumb takes {:.2} s with storing and reporting.\n",
             median_in_us(&self.plumb),
             median_in_us(&self.hyperfine),
             median_in_us(&self.bare),

@@ -28,8 +28,8 @@ pub fn bench(_: &Path) -> BenchResult<String> {
         }));
     }
     Ok(format!(
-        "A latency is recorded in **{:.1} ns** (bar 20): {VALUES} random values into room that was touched before, less the same \
-         loop without it ({without:.1} ns a turn); the fastest of {BATCHES} batches each. Histograms are made after a batch.\n",
+        "**{:.1} ns** per latency (bar 20): {VALUES} random values, minus the same loop without recording ({without:.1} ns per \
+         iteration); the fastest of {BATCHES} batches each.\n",
         with - without
     ))
 }

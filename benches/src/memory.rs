@@ -23,7 +23,7 @@ pub fn bench(plumb: &Path) -> BenchResult<String> {
     parent.arg(plumb).args(arguments(&folder, &[SMALL]));
     let under = peak(&mut parent)?;
     Ok(format!(
-        "`{SMALL}` peaks at **{alone:.1} MiB** alone, **{after:.1} MiB** interleaved with `{BIG}`, and **{under:.1} MiB** when the \
+        "`{SMALL}` peaks at **{alone:.1} MiB** alone, **{after:.1} MiB** interleaved with `{BIG}`, and **{under:.1} MiB** if the \
          process that started plumb holds 300 MiB.{}\n",
         hyperfine(&folder)?,
     ))
@@ -67,8 +67,8 @@ fn hyperfine(folder: &TemporaryFolder) -> BenchResult<String> {
     Ok(match bytes {
         Some(bytes) => {
             let mib = bytes / f64::from(1 << 20);
-            format!(" hyperfine reads {mib:.1} MiB for it after the big one.")
+            format!(" hyperfine reports {mib:.1} MiB for it after the big one.")
         }
-        None => " The installed hyperfine does not report memory (it does from 1.20 on).".into(),
+        None => " The installed hyperfine is older than 1.20 and reports no memory.".into(),
     })
 }

@@ -20,7 +20,7 @@ const DATAGRAM: f64 = 1400.0;
 
 const ROWS: [PairRow; 8] = [
     PairRow {
-        title: "TCP, one stream up in blocks of 48 KiB, an end on each CPU; iperf3, in 128 KiB",
+        title: "TCP stream up, an end per CPU, blocks of 48 KiB; iperf3, 128 KiB",
         unit: "B/s",
         ours: |plumb, folder| {
             run(plumb, folder, "network.tcp:block=48KiB,placement=cross-cpu", "throughput")
@@ -28,7 +28,7 @@ const ROWS: [PairRow; 8] = [
         classic: |_, _| iperf3(&["-A", "1,0"]),
     },
     PairRow {
-        title: "TCP, one stream down in blocks of 48 KiB, an end on each CPU; iperf3, in 128 KiB",
+        title: "TCP stream down, an end per CPU, blocks of 48 KiB; iperf3, 128 KiB",
         unit: "B/s",
         ours: |plumb, folder| {
             run(
@@ -41,7 +41,7 @@ const ROWS: [PairRow; 8] = [
         classic: |_, _| iperf3(&["-A", "1,0", "-R"]),
     },
     PairRow {
-        title: "TCP, one stream up, an end on each CPU; iperf3, both in blocks of 48 KiB",
+        title: "TCP stream up, an end per CPU, blocks of 48 KiB; iperf3, 48 KiB",
         unit: "B/s",
         ours: |plumb, folder| {
             run(plumb, folder, "network.tcp:block=48KiB,placement=cross-cpu", "throughput")
@@ -55,7 +55,7 @@ const ROWS: [PairRow; 8] = [
         classic: |_, _| iperf3(&["-P", "4"]),
     },
     PairRow {
-        title: "datagrams of 1,400 B received; iperf3",
+        title: "1,400 B datagrams received; iperf3",
         unit: "datagrams/s",
         ours: |plumb, folder| run(plumb, folder, "network.udp", "received"),
         classic: |_, _| {
@@ -64,13 +64,13 @@ const ROWS: [PairRow; 8] = [
         },
     },
     PairRow {
-        title: "datagrams of 1,400 B received; sockperf throughput",
+        title: "1,400 B datagrams received; sockperf throughput",
         unit: "datagrams/s",
         ours: |plumb, folder| run(plumb, folder, "network.udp", "received"),
         classic: |_, _| sockperf("throughput", "1400"),
     },
     PairRow {
-        title: "requests and answers of 24 B in datagrams, one at a time; sockperf ping-pong",
+        title: "single datagram requests of 24 B; sockperf ping-pong",
         unit: "ops/s",
         ours: |plumb, folder| {
             run(plumb, folder, "network.rr:transport=udp,request=24,answer=24", "rate")
@@ -88,7 +88,7 @@ const ROWS: [PairRow; 8] = [
 /// Measures the rows.
 pub fn bench(plumb: &Path) -> BenchResult<String> {
     Ok(format!(
-        "{} Both ends are here, over loopback, with the tools' defaults unless something else is said.\n\n{}",
+        "{} Over loopback, with the tools' defaults unless noted; CPU time covers both ends.\n\n{}",
         pairs::note(),
         pairs::table(&ROWS, plumb)?
     ))

@@ -54,8 +54,8 @@ pub fn bench(plumb: &Path) -> BenchResult<String> {
     let (files, bytes) = size(&pages)?;
     let series = series(plumb, &path, &folder.0)?;
     Ok(format!(
-        "`plumb report -o DIR` of a store of {RUNS} runs and {:.1} million samples: **{wall:.1} s** ({cpu:.1} s of CPU time), at a peak of \
-         **{:.0} MB** of memory, {files} files of **{:.0} MB** (medians of 3, by `plumb exec`). {series}",
+        "`plumb report -o DIR` of a store of {RUNS} runs and {:.1} million samples: **{wall:.1} s** ({cpu:.1} s of CPU time), peak \
+         **{:.0} MB**, {files} files of **{:.0} MB** (medians of 3). {series}",
         millions(samples),
         memory * 1e-6,
         millions(bytes),
@@ -102,8 +102,8 @@ fn series(plumb: &Path, store: &Path, folder: &Path) -> BenchResult<String> {
         return Err("the store has no series".into());
     };
     Ok(format!(
-        "`plumb serve` of the same store reads it once in the background, in {read} s. After another start, the first page that \
-         is asked for: of each of {} series in **{median:.1} ms** at the median, the slowest in **{slowest:.1} ms** (bar 50).",
+        "`plumb serve` reads this store once in the background, in {read} s. The first page after another start, of each of {} \
+         series: median **{median:.1} ms**, at most **{slowest:.1} ms** (bar 50).",
         took.len(),
     ))
 }

@@ -38,14 +38,13 @@ pub struct PairRow {
 /// How rows are measured.
 pub fn note() -> String {
     format!(
-        "{PAIRS} pairs of processes of {SECONDS} s each, one after the other, in turns who is first. CPU time is that of the \
-         processes, in user mode and in the kernel."
+        "{PAIRS} pairs of {SECONDS} s processes, alternating. CPU time covers user mode and the kernel."
     )
 }
 
 /// Measures every row, and writes them as a Markdown table.
 pub fn table(rows: &[PairRow], plumb: &Path) -> BenchResult<String> {
-    let mut table = "| measurement; classic tool | classic figure | plumb figure | plumb over classic | work per CPU second, plumb over classic |\n\
+    let mut table = "| measurement; classic tool | classic | plumb | ratio, over 1 favours plumb | ratio of work per CPU second |\n\
                      | --- | --: | --: | --- | --- |\n"
         .to_owned();
     for row in rows {

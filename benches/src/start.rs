@@ -23,8 +23,8 @@ pub fn bench(plumb: &Path) -> BenchResult<String> {
     }
     let logs: Vec<f64> = times[0].iter().zip(&times[2]).map(|(a, b)| (a / b).ln()).collect();
     Ok(format!(
-        "{ROUNDS} starts each, in turns: `plumb --version` **{:.2} ms**, `hyperfine --version` {:.2} ms, `/bin/true` {:.2} ms (medians). \
-         plumb takes {} times hyperfine's time.\n",
+        "{ROUNDS} starts each, alternating, medians: `plumb --version` **{:.2} ms**, `hyperfine --version` {:.2} ms, `/bin/true` {:.2} ms. \
+         plumb takes {} times as long as hyperfine.\n",
         median(&times[0]) * 1e3,
         median(&times[2]) * 1e3,
         median(&times[1]) * 1e3,

@@ -15,7 +15,7 @@ use crate::shares::TemporaryFolder;
 
 const ROWS: [PairRow; 6] = [
     PairRow {
-        title: "random reads of 4 KiB, depth 32, past the page cache; fio, io_uring",
+        title: "random 4 KiB reads, direct, depth 32; fio, io_uring",
         unit: "ops/s",
         ours: |plumb, folder| {
             let words = "storage.random -p engine=io_uring -p depth=32";
@@ -27,7 +27,7 @@ const ROWS: [PairRow; 6] = [
         },
     },
     PairRow {
-        title: "sequential reads of 1 MiB, depth 8, past the page cache, plumb's buffers in huge pages; fio, io_uring",
+        title: "sequential 1 MiB reads, direct, depth 8, plumb's buffers in huge pages; fio, io_uring",
         unit: "B/s",
         ours: |plumb, folder| {
             let words = "storage.sequential -p engine=io_uring -p depth=8 -p pages=huge";
@@ -39,7 +39,7 @@ const ROWS: [PairRow; 6] = [
         },
     },
     PairRow {
-        title: "random reads of 4 KiB, one by one, of a file in memory; fio, psync",
+        title: "random 4 KiB reads in memory, one by one; fio, psync",
         unit: "ops/s",
         ours: |plumb, folder| {
             let words = "storage.random -p engine=psync -p place=memory -p size=256MiB";
@@ -48,7 +48,7 @@ const ROWS: [PairRow; 6] = [
         classic: |_, _| in_memory("--ioengine=psync --rw=randread --bs=4k"),
     },
     PairRow {
-        title: "random reads of 4 KiB, depth 32, of a file in memory; fio, io_uring",
+        title: "random 4 KiB reads in memory, depth 32; fio, io_uring",
         unit: "ops/s",
         ours: |plumb, folder| {
             run(
@@ -61,7 +61,7 @@ const ROWS: [PairRow; 6] = [
         classic: |_, _| in_memory("--ioengine=io_uring --rw=randread --bs=4k --iodepth=32"),
     },
     PairRow {
-        title: "65,536 empty files created, on ext4 with a journal in memory; bonnie++, files alone",
+        title: "65,536 empty files created, ext4 in memory; bonnie++",
         unit: "files/s",
         ours: |plumb, folder| {
             let disk = BenchDisk::in_memory(folder)?;
@@ -70,7 +70,7 @@ const ROWS: [PairRow; 6] = [
         classic: |_, folder| bonnie(&BenchDisk::in_memory(folder)?.0, 64),
     },
     PairRow {
-        title: "262,144 empty files created, on tmpfs; bonnie++, files alone",
+        title: "262,144 empty files created, tmpfs; bonnie++",
         unit: "files/s",
         ours: |plumb, _| run(plumb, Path::new("/dev/shm"), "storage.files -p files=262144", "rate"),
         classic: |_, _| bonnie(Path::new("/dev/shm"), 256),
@@ -114,7 +114,7 @@ impl Drop for BenchDisk {
 /// Measures the rows.
 pub fn bench(plumb: &Path) -> BenchResult<String> {
     Ok(format!(
-        "{} Files of 256 MiB in the folder for temporary files, or in memory.\n\n{}",
+        "{} Files of 256 MiB, in the temporary folder or in memory; CPU time includes the kernel threads of fio.\n\n{}",
         pairs::note(),
         pairs::table(&ROWS, plumb)?
     ))

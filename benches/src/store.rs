@@ -15,6 +15,6 @@ pub fn bench(_plumb: &Path) -> BenchResult<String> {
     }
     let lines = String::from_utf8_lossy(&output.stdout).trim().to_owned();
     Ok(format!(
-        "`cargo bench --package plumb-store --bench insert`, the store on tmpfs, a commit a batch:\n\n```text\n{lines}\n```\n"
+        "`cargo bench --package plumb-store --bench insert`, the store on tmpfs, one commit per batch:\n\n```text\n{lines}\n```\n"
     ))
 }
