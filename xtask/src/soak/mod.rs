@@ -241,7 +241,7 @@ root, every second kill is on this machine's real settings.\n\n\
 const KILLS: &str = "kills of plumb, the keeper, both";
 
 fn kills(victims: &[knobs::Victim]) -> String {
-    let of = |victim| victims.iter().filter(|other| **other == victim).count();
+    let of = |victim: knobs::Victim| victims.iter().filter(|other| **other == victim).count();
     let [plumb, keeper, both] =
         [knobs::Victim::Plumb, knobs::Victim::Keeper, knobs::Victim::Both].map(of);
     format!("{plumb}, {keeper}, {both}")
