@@ -23,6 +23,7 @@ use std::process::ExitCode;
 
 use crate::commands::subcommand::Context;
 use crate::error::CommandError;
+use crate::suggestions::SuggestedStore;
 
 /// Runs plumb with the arguments of this process.
 #[must_use]
@@ -55,8 +56,12 @@ fn start() -> ExitCode {
         Ok(command_line) => command_line,
         Err(error) => return ui::usage(&error, &habits::hints_of(&error)),
     };
-    let ui = ui::Ui::new(&command_line.global);
     let store = command_line.global.store.as_deref();
+    let suggested_store = SuggestedStore {
+        option: store.map(locate::store_option).unwrap_or_default(),
+        takes_store: help::takes_store,
+    };
+    let ui = ui::Ui::new(command_line.global.json, command_line.global.quiet, suggested_store);
     let context = Context { store, ui: &ui, public_cli: cli::public };
     if let Err(error) = limits::check() {
         ui.error(&error);

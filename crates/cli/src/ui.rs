@@ -14,9 +14,8 @@ use anstream::{AutoStream, ColorChoice};
 use anstyle::{AnsiColor, Style};
 use plumb_text::{Colour, Terminal};
 
-use crate::cli::Global;
 use crate::error::{CommandError, Exit};
-use crate::{locate, suggestions};
+use crate::suggestions::SuggestedStore;
 
 /// How plumb talks to this user.
 #[derive(Debug, Clone)]
@@ -27,8 +26,7 @@ pub struct Ui {
     colour_err: bool,
     width: usize,
     live: bool,
-    /// ` --store FILE` for the commands that messages suggest, or nothing.
-    store_option: String,
+    suggested_store: SuggestedStore,
     /// Whether stdout refused output; shared by all clones.
     lost_output: Arc<AtomicBool>,
 }
@@ -40,9 +38,8 @@ pub const LINE_INTERVAL: Duration = Duration::from_secs(5);
 const DEFAULT_WIDTH: usize = 100;
 
 impl Ui {
-    /// Follows the global options (`--json`, `--quiet`, `--store`), the terminal and the environment.
-    pub fn new(options: &Global) -> Self {
-        let Global { json, quiet, ref store } = *options;
+    /// Follows the arguments (`--json`, `--quiet`, `--store`), the terminal and the environment.
+    pub fn new(json: bool, quiet: bool, suggested_store: SuggestedStore) -> Self {
         // anstream looks at the terminal and at NO_COLOR, CLICOLOR, CLICOLOR_FORCE and TERM.
         let colour_out = AutoStream::choice(&io::stdout()) != ColorChoice::Never;
         let colour_err = AutoStream::choice(&io::stderr()) != ColorChoice::Never;
@@ -55,7 +52,7 @@ impl Ui {
             live: io::stderr().is_terminal()
                 && !quiet
                 && std::env::var("TERM").as_deref() != Ok("dumb"),
-            store_option: store.as_deref().map(locate::store_option).unwrap_or_default(),
+            suggested_store,
             lost_output: Arc::default(),
         }
     }
@@ -69,7 +66,7 @@ impl Ui {
             colour_err: false,
             width: DEFAULT_WIDTH,
             live: false,
-            store_option: String::new(),
+            suggested_store: SuggestedStore::usual(),
             lost_output: Arc::default(),
         }
     }
@@ -173,7 +170,7 @@ impl Ui {
 
     /// The text whose suggested commands use the store that the user named.
     fn with_store(&self, text: &str) -> String {
-        suggestions::with_store(text, &self.store_option)
+        self.suggested_store.complete(text)
     }
 
     /// The word in this colour, if stderr has colours.
