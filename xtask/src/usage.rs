@@ -4,10 +4,10 @@
 pub const USAGE: &str = "\
 usage: cargo xtask CHORE
 
-  validate [--replications N] [--write FILE | --only GROUP]
+  validate [--replications N] [--only GROUP] [--write FILE]
       measure every statistical bar in simulation (N replications a cell, 2000 unless given);
       fails if one is missed, or if the method is spoiled on purpose and none is;
-      --only prints the bars of one group
+      --only measures one group of bars, and --write then replaces its rows
   soak [--kills N] [--from N] [--write FILE]
       kill -9 plumb at many moments of a run (100 unless given) and write docs/soak.md; fails if
       anything that was promised did not hold
