@@ -169,7 +169,7 @@ impl Ui {
     }
 
     /// The text whose suggested commands use the store that the user named.
-    fn with_store(&self, text: &str) -> String {
+    pub fn with_store(&self, text: &str) -> String {
         self.suggested_store.complete(text)
     }
 

@@ -219,7 +219,7 @@ fn on_machines(
         at_once: args.machines.at_once(),
         work: FleetWork::Command { suites: BTreeMap::new() },
         keeps_secrets: execution.keep_secrets,
-        confirms: false,
+        confirming: None,
         fail_on: FailPolicy { fail_on: args.fail_on, strict: args.strict },
     };
     measure_on(&request, store, ui)

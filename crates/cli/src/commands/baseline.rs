@@ -328,7 +328,7 @@ fn measure_on_machines(
         at_once: args.machines.at_once(),
         work: FleetWork::Command { suites: points::suites_in_files(&args.of)? },
         keeps_secrets: execution.keep_secrets,
-        confirms: false,
+        confirming: None,
         fail_on: FailPolicy::default(),
     };
     let mut members = Vec::new();

@@ -158,7 +158,7 @@ fn exec(args: &ExecArgs, store: Option<&Path>, ui: &Ui) -> Result<Exit> {
             at_once: args.machines.at_once(),
             work: FleetWork::Command { suites: BTreeMap::new() },
             keeps_secrets: args.goal.execution.keep_secrets,
-            confirms: args.confirm.confirms(),
+            confirming: args.confirm.confirming(!args.goal.execution.no_lock),
             fail_on: FailPolicy::default(),
         };
         return measure_on(&request, store, ui);

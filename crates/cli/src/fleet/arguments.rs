@@ -44,10 +44,22 @@ pub struct ConfirmArgs {
     confirm: bool,
 }
 
+/// Runs that confirm slow results.
+#[derive(Debug, Clone, Copy)]
+pub struct ConfirmingRuns {
+    /// Whether they wait for another plumb that is measuring there.
+    pub wait_for_lock: bool,
+}
+
 impl ConfirmArgs {
     /// Whether slow machines measure again.
     pub fn confirms(&self) -> bool {
         self.confirm
+    }
+
+    /// How slow machines measure again, if they do.
+    pub fn confirming(&self, wait_for_lock: bool) -> Option<ConfirmingRuns> {
+        self.confirm.then_some(ConfirmingRuns { wait_for_lock })
     }
 
     /// Refuses the option if no other machines measure.

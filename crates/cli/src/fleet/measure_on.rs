@@ -22,6 +22,7 @@ use plumb_store::{Store, short};
 use plumb_text::counted;
 
 use crate::error::{CommandError, Exit, Result};
+use crate::fleet::arguments::ConfirmingRuns;
 use crate::fleet::binaries::binary_for;
 use crate::fleet::outcome::{MachineRun, exit, exit_of_machines};
 use crate::fleet::progress::FleetProgress;
@@ -58,8 +59,8 @@ pub struct FleetRequest {
     pub work: FleetWork,
     /// Whether secrets stay in command lines.
     pub keeps_secrets: bool,
-    /// Whether machines that are slow for their kind measure their slow results again.
-    pub confirms: bool,
+    /// How machines that are slow for their kind measure their slow results again, if they do.
+    pub confirming: Option<ConfirmingRuns>,
     /// What verdicts mean for the exit code.
     pub fail_on: FailPolicy,
 }
@@ -112,8 +113,8 @@ pub fn measure_on(request: &FleetRequest, store: Option<&Path>, ui: &Ui) -> Resu
     let fleet = plumb_machine::fresh_id();
     let runs = carry_out(request, &store, Some(fleet), ui)?;
     let mut exits = vec![exit(&runs)];
-    if request.confirms && exits[0] != Exit::Interrupted {
-        exits.push(confirm_slow(request, &store, fleet, ui)?);
+    if let Some(confirming) = request.confirming.filter(|_| exits[0] != Exit::Interrupted) {
+        exits.push(confirm_slow(request, confirming, &store, fleet, ui)?);
     }
     let stored = store.fleets()?;
     if let Some(stored) = stored.iter().find(|stored| stored.fleet == fleet) {
@@ -161,7 +162,13 @@ pub fn carry_out(
 }
 
 /// Has the machines that are slow for their kind measure their slow results again, in three fresh runs.
-fn confirm_slow(request: &FleetRequest, store: &Store, fleet: Id, ui: &Ui) -> Result<Exit> {
+fn confirm_slow(
+    request: &FleetRequest,
+    confirming: ConfirmingRuns,
+    store: &Store,
+    fleet: Id,
+    ui: &Ui,
+) -> Result<Exit> {
     let stored = store.fleets()?;
     let Some(stored) = stored.iter().find(|stored| stored.fleet == fleet) else {
         return Ok(Exit::Fine);
@@ -171,7 +178,7 @@ fn confirm_slow(request: &FleetRequest, store: &Store, fleet: Id, ui: &Ui) -> Re
     for slow in plumb_query::kinds_of_fleet(store, stored)?.iter().flat_map(slow_results) {
         let index = stored.machines.iter().position(|machine| machine.run == slow.run);
         let Some(machine) = index.and_then(|index| request.machines.get(index)) else { continue };
-        let planned = plan_of_slow(&slow, store)?;
+        let planned = plan_of_slow(&slow, confirming, store)?;
         if let Err(error) = secrets::refuse_for_other_machine(&planned.plan) {
             ui.warn(&format!("{}: not confirmed: {error}", machine.name()));
             continue;
@@ -196,7 +203,7 @@ fn confirm_slow(request: &FleetRequest, store: &Store, fleet: Id, ui: &Ui) -> Re
             at_once: request.at_once,
             work: FleetWork::Plans(work),
             keeps_secrets: request.keeps_secrets,
-            confirms: false,
+            confirming: None,
             fail_on: FailPolicy::default(),
         };
         exits.push(exit(&carry_out(&again, store, None, ui)?));
@@ -208,7 +215,11 @@ fn confirm_slow(request: &FleetRequest, store: &Store, fleet: Id, ui: &Ui) -> Re
 }
 
 /// The plan of a run with only its slow results.
-fn plan_of_slow(slow: &SlowResults, store: &Store) -> Result<PlannedWork> {
+fn plan_of_slow(
+    slow: &SlowResults,
+    confirming: ConfirmingRuns,
+    store: &Store,
+) -> Result<PlannedWork> {
     let record = store.record(slow.run)?;
     let dir = record.plan.dir.clone();
     let is_slow = |planned: &PlannedPoint| {
@@ -227,7 +238,7 @@ fn plan_of_slow(slow: &SlowResults, store: &Store) -> Result<PlannedWork> {
         },
         // The same file system: the folder of the first run was made in this one.
         dir: Path::new(&dir).parent().map(Path::to_path_buf),
-        waits_for_lock: true,
+        waits_for_lock: confirming.wait_for_lock,
     })
 }
 

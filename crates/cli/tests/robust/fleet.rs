@@ -375,7 +375,8 @@ fn every_machine_is_checked_against_its_own_runs_of_the_baseline() {
     let alone = sshd.run(&format!("{set} --runs 6 --on closed")).exits(3);
     alone.says(&["no machine could be measured; the baseline is unchanged"]);
     // Both are checked by one command, and one alone is slower.
-    let check = "check --no-lock --apart 0s --on far,other,closed --json";
+    let check =
+        "check --no-lock --apart 0s --on far,other,closed --json --junit c.xml --markdown c.md";
     let same = parsed(&sshd.run(check).exits(4));
     assert_eq!(same["schema"], "plumb.checks/1");
     let machines = same["machines"].as_array().unwrap();
@@ -384,6 +385,11 @@ fn every_machine_is_checked_against_its_own_runs_of_the_baseline() {
         assert_ne!(machine["check"]["outcome"], "regression", "{machine}");
     }
     assert!(machines[2]["why"].as_str().unwrap().contains("has no runs from this machine"));
+    let junit = fs::read_to_string(sshd.place.cwd().join("c.xml")).unwrap();
+    assert!(junit.contains("hostname=\"far\"") && junit.contains("check of closed"), "{junit}");
+    let markdown = fs::read_to_string(sshd.place.cwd().join("c.md")).unwrap();
+    assert!(markdown.contains("\n## other\n\n### plumb: "), "{markdown}");
+    assert!(markdown.contains("\n## closed\n\nnot checked: "), "{markdown}");
     work("0.06");
     // By kind, the runs of both machines count.
     let slower = sshd.run("check --no-lock --apart 0s --by kind --on far,closed").exits(4);

@@ -11,6 +11,7 @@ use plumb_text::xml;
 use plumb_units::quantity;
 
 use crate::entry::{Export, ExportedContent, Holds};
+use plumb_report::CheckOfMachine;
 use plumb_report::run::{ResultRow, View};
 
 pub(super) const JUNIT: Export = Export {
@@ -59,9 +60,45 @@ impl Cases {
     }
 }
 
-/// A check as a document: a case a series, and a confirmed regression is a failure.
+/// A check as a document: one test case per series, and a confirmed regression is a failure.
 #[must_use]
 pub fn check_junit(finding: &CheckFinding) -> String {
+    document(&check_suite(0, "localhost", finding))
+}
+
+/// The checks of several machines as a document: one test suite per machine. A machine that could not be checked is an
+/// error.
+#[must_use]
+pub fn machine_checks_junit(machines: &[CheckOfMachine<'_>]) -> String {
+    let suites = machines.iter().enumerate().map(|(id, machine)| match &machine.found {
+        Ok(finding) => check_suite(id, machine.name, finding),
+        Err((why, _)) => unchecked_suite(id, machine.name, why),
+    });
+    document(&suites.collect::<String>())
+}
+
+fn document(suites: &str) -> String {
+    format!("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites>\n{suites}</testsuites>\n")
+}
+
+/// The suite of a machine that could not be checked.
+fn unchecked_suite(id: usize, host: &str, why: &str) -> String {
+    let host = xml(host);
+    let why = xml(why);
+    // The schema requires a time, and nothing was measured.
+    let started = &rfc3339(0)[..SECONDS_END];
+    format!(
+        "  <testsuite id=\"{id}\" package=\"plumb\" name=\"check of {host}\" timestamp=\"{started}\" \
+         hostname=\"{host}\" tests=\"1\" failures=\"0\" errors=\"1\" skipped=\"0\" time=\"0\">\n\
+         \x20   <properties/>\n\
+         \x20   <testcase name=\"the machine is checked\" classname=\"check\" time=\"0\">\
+         <error type=\"not checked\" message=\"{why}\"/></testcase>\n\
+         \x20   <system-out/>\n    <system-err/>\n  </testsuite>\n"
+    )
+}
+
+/// The suite of a check on this host.
+fn check_suite(id: usize, host: &str, finding: &CheckFinding) -> String {
     let mut cases = Cases::default();
     let regressions: Vec<&CheckedSeries> = finding.regressions().collect();
     for series in &finding.series {
@@ -102,12 +139,12 @@ pub fn check_junit(finding: &CheckFinding) -> String {
     let failures = regressions.len();
     let name = xml(&format!("check against {}", finding.baseline));
     format!(
-        "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites>\n\
-         \x20 <testsuite id=\"0\" package=\"plumb\" name=\"{name}\" timestamp=\"{}\" \
-         hostname=\"localhost\" tests=\"{all}\" failures=\"{failures}\" errors=\"{errors}\" \
+        "  <testsuite id=\"{id}\" package=\"plumb\" name=\"{name}\" timestamp=\"{}\" \
+         hostname=\"{}\" tests=\"{all}\" failures=\"{failures}\" errors=\"{errors}\" \
          skipped=\"{skipped}\" time=\"0\">\n    <properties/>\n{text}    <system-out>{}</system-out>\n\
-         \x20   <system-err/>\n  </testsuite>\n</testsuites>\n",
+         \x20   <system-err/>\n  </testsuite>\n",
         &started[..started.len().min(SECONDS_END)],
+        xml(host),
         xml(&said),
     )
 }
@@ -128,8 +165,8 @@ fn checked(series: &CheckedSeries) -> String {
 /// The runs as one document.
 #[must_use]
 pub fn junit(views: &[View]) -> String {
-    let suites = views.iter().enumerate().map(|(id, view)| suite(id, view)).collect::<String>();
-    format!("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites>\n{suites}</testsuites>\n")
+    let suites = views.iter().enumerate().map(|(id, view)| suite(id, view));
+    document(&suites.collect::<String>())
 }
 
 fn suite(id: usize, view: &View) -> String {

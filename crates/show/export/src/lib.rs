@@ -25,7 +25,7 @@ pub use csv::{csv, samples_csv};
 pub use entry::{Export, ExportError, ExportedContent, Holds};
 pub use go_bench::go_bench;
 pub use hyperfine::hyperfine;
-pub use junit::{check_junit, junit};
+pub use junit::{check_junit, junit, machine_checks_junit};
 pub use openmetrics::openmetrics;
 pub use otava::otava;
 pub use xlsx::xlsx;

@@ -27,7 +27,7 @@ mod why;
 pub use advice::{AdviceDocument, advice_card, advice_json};
 pub use check::{
     CheckDocument, CheckOfMachine, ChecksDocument, check_card, check_document, check_json,
-    check_markdown, machine_checks_card, machine_checks_json,
+    check_markdown, machine_checks_card, machine_checks_json, machine_checks_markdown,
 };
 pub use comparison::{
     ComparisonDocument, GateDocument, comparison_card, comparison_document, comparison_json,

@@ -5,9 +5,12 @@ use std::path::{Path, PathBuf};
 
 use plumb_agent::{MachineAddress, PlannedWork};
 use plumb_analysis::Checker;
+use plumb_export::machine_checks_junit;
 use plumb_model::{By, Host, RunRecord};
 use plumb_query::StoredRuns;
-use plumb_report::{CheckOfMachine, machine_checks_card, machine_checks_json};
+use plumb_report::{
+    CheckOfMachine, machine_checks_card, machine_checks_json, machine_checks_markdown,
+};
 use plumb_store::{RunSummary, Store};
 use plumb_suite::margin;
 
@@ -23,6 +26,7 @@ use crate::fleet::outcome::{MachineRun, exit as exit_of_runs, exit_of_machines};
 use crate::locate;
 use crate::measuring::job::FailPolicy;
 use crate::planning::secrets;
+use crate::reading::output::write_file;
 use crate::ui::Ui;
 
 impl CheckArgs {
@@ -35,8 +39,6 @@ impl CheckArgs {
     ) -> Result<Exit> {
         refuse_options(&[
             ("--prove", self.prove.is_some()),
-            ("--junit", self.junit.is_some()),
-            ("--markdown", self.markdown.is_some()),
             ("--prepare", self.prepare.is_some()),
             ("--set", !self.set.is_empty()),
             ("--destroy-data", self.target.has_device()),
@@ -86,11 +88,19 @@ impl CheckArgs {
             };
             found.push((machine.name(), finding));
         }
+        let hints: Vec<Vec<String>> = found
+            .iter()
+            .map(|(_, finding)| match finding {
+                Ok(_) => Vec::new(),
+                Err(error) => error.hints().iter().map(|hint| ui.with_store(hint)).collect(),
+            })
+            .collect();
         let shown: Vec<CheckOfMachine<'_>> = found
             .iter()
-            .map(|(name, finding)| CheckOfMachine {
+            .zip(&hints)
+            .map(|((name, finding), hints)| CheckOfMachine {
                 name,
-                found: finding.as_ref().map_err(|error| (error.to_string(), error.hints())),
+                found: finding.as_ref().map_err(|error| (error.to_string(), hints.as_slice())),
             })
             .collect();
         if ui.wants_json() {
@@ -98,6 +108,12 @@ impl CheckArgs {
             ui.out(&document.map_err(|error| CommandError::bug(error.to_string()))?);
         } else {
             ui.out(&machine_checks_card(&shown, &ui.terminal()));
+        }
+        if let Some(file) = &self.junit {
+            write_file(file, machine_checks_junit(&shown).as_bytes())?;
+        }
+        if let Some(file) = &self.markdown {
+            write_file(file, machine_checks_markdown(&shown).as_bytes())?;
         }
         Ok(exit_of_machines(found.iter().map(|(_, finding)| match finding {
             Ok(finding) => exit(finding, self.strict),
@@ -219,7 +235,7 @@ impl StepRunner for MachineRunner<'_> {
             at_once: self.args.machines.at_once(),
             work: FleetWork::Plans(work),
             keeps_secrets: false,
-            confirms: false,
+            confirming: None,
             fail_on: FailPolicy::default(),
         };
         let runs = carry_out(&request, self.store, None, self.ui)?;

@@ -144,7 +144,7 @@ fn run(args: &RunArgs, store: Option<&Path>, ui: &Ui) -> Result<Exit> {
             at_once: args.machines.at_once(),
             work: FleetWork::Command { suites: points::suites_in_files(&args.names)? },
             keeps_secrets: args.goal.execution.keep_secrets,
-            confirms: args.confirm.confirms(),
+            confirming: args.confirm.confirming(!args.goal.execution.no_lock),
             fail_on: FailPolicy::default(),
         };
         return measure_on(&request, store, ui);

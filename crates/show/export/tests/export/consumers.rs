@@ -11,9 +11,11 @@ use plumb_analysis::{
     BaselineRuns, Caveats, CheckedAgainst, Checker, ConfirmingSessions, FreshRun, OtherRuns,
     RunFinding, RunReader, summarise,
 };
-use plumb_export::{bmf, check_junit, go_bench, hyperfine, junit, openmetrics, otava, xlsx};
+use plumb_export::{
+    bmf, check_junit, go_bench, hyperfine, junit, machine_checks_junit, openmetrics, otava, xlsx,
+};
 use plumb_model::{By, Id, ParameterType, RunRecord};
-use plumb_report::View;
+use plumb_report::{CheckOfMachine, View};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
@@ -348,6 +350,16 @@ fn a_check_fails_as_a_case_where_a_regression_is_confirmed() {
     let vetoed = finding(vec!["<it> was noisy".to_owned()]);
     assert!(vetoed.is_inconclusive());
     assert_eq!(kinds(&check_junit(&vetoed)), 0);
+    let unreachable = ("cannot be <reached>".to_owned(), &[][..]);
+    let machines = machine_checks_junit(&[
+        CheckOfMachine { name: "web1", found: Ok(&found) },
+        CheckOfMachine { name: "a&b", found: Err(unreachable) },
+    ]);
+    assert_eq!(kinds(&machines), found.regressions().count());
+    let cases = read("junit", machines.as_bytes());
+    let lost = cases.as_array().unwrap().last().unwrap();
+    assert_eq!(lost[0], "check of a&b");
+    assert_eq!(lost[2], json!(["Error"]));
 }
 
 #[test]

@@ -1,10 +1,12 @@
 //! The checks of several machines: text and document.
 
 use plumb_analysis::CheckFinding;
+use plumb_text::markdown::escape;
 use plumb_text::{Style, Terminal, TextLine, clean, counted};
 use serde::Serialize;
 
 use super::json::{CheckDocument, check_document};
+use super::markdown::check_markdown;
 use super::terminal::check_card;
 use crate::json_parts::text::pretty;
 
@@ -102,6 +104,20 @@ fn machines_title(machines: &[CheckOfMachine<'_>]) -> String {
         }
     }
     title
+}
+
+/// The checks of several machines as Markdown: each below the name of its machine.
+#[must_use]
+pub fn machine_checks_markdown(machines: &[CheckOfMachine<'_>]) -> String {
+    let mut out = format!("## plumb: {}\n", escape(&machines_title(machines)));
+    for machine in machines {
+        out.push_str(&format!("\n## {}\n\n", escape(&clean(machine.name))));
+        match &machine.found {
+            Ok(finding) => out.push_str(&check_markdown(finding)),
+            Err((why, _)) => out.push_str(&format!("not checked: {}\n", escape(&clean(why)))),
+        }
+    }
+    out
 }
 
 /// The checks of several machines, in lines of a terminal's width: each below the name of its machine.

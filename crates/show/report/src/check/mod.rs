@@ -7,6 +7,9 @@ mod terminal;
 mod view;
 
 pub use json::{CHECK_SCHEMA, CheckDocument, check_document, check_json};
-pub use machines::{CheckOfMachine, ChecksDocument, machine_checks_card, machine_checks_json};
+pub use machines::{
+    CheckOfMachine, ChecksDocument, machine_checks_card, machine_checks_json,
+    machine_checks_markdown,
+};
 pub use markdown::check_markdown;
 pub use terminal::check_card;
