@@ -142,9 +142,8 @@ fn two_media_are_two_sides_and_points_of_a_suite_have_their_own() {
     }
     let place = place();
     let sets = "--set medium=ram:128MiB+ext4 --set medium=ram:128MiB+ext4+fscrypt";
-    let ab = format!(
-        "ab {sets} storage.sequential:size=64MiB,operation=write --budget 8s --no-lock -q"
-    );
+    let ab =
+        format!("ab {sets} storage.sequential:size=64MiB,operation=write --budget 8s --no-lock -q");
     place.run(&format!("{ab} --dir ../work")).unwrap().exits(0).shows(&[
         "medium=ram:128MiB+ext4",
         "medium=ram:128MiB+ext4+fscrypt",
