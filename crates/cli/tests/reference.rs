@@ -376,7 +376,7 @@ const HARDWARE: &str = "
 
 plumb knows the cycles per load, byte or instruction of these cores (in a guest, of the one that the hypervisor
 reports). If a run also measures the clock (`cpu.frequency`, which `--ceilings` adds), it compares its results with
-them, unless there is a stated figure or a measured ceiling ([method.md](method.md#microarchitectures)). Hybrid
+them, unless there is a stated figure or a measured ceiling ([method.md](method.md#expectations)). Hybrid
 processors and Arm are not supported. The files in [hardware](../crates/judge/reference/hardware) have the cycles, the
 points and the sources. *Caches* are those of the first and second level.
 

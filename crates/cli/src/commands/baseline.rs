@@ -82,7 +82,7 @@ struct SetArgs {
     /// Store the measured files for checks, at most SIZE [default: 64MiB]
     #[arg(long, value_name = "SIZE", num_args = 0..=1, require_equals = true, default_missing_value = "64MiB")]
     keep: Option<String>,
-    /// Use the stored runs of this host, or of all hosts of its kind
+    /// Use the stored runs of one host, or of all hosts of its kind
     #[arg(long, value_name = "WHAT", value_parser = by(), default_value = "host")]
     by: By,
     #[command(flatten)]

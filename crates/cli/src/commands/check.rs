@@ -53,7 +53,7 @@ use crate::ui::Ui;
 plumb repeats the baseline's measurements once. If some series look different, it measures them again in three runs \
 ten minutes later, and only these runs decide. Over all series together, at most 1 in 100 checks of an unchanged machine \
 fails (with --on, per machine). plumb also compares with the first baseline of this name, to detect a slow-down in small \
-steps, and ignores alerts if the machine itself changed. Small changes are undecided if all runs of the baseline began \
+steps. It ignores alerts if a program differs from itself, and alerts below the drift of fixed loops. Small changes are undecided if all runs of the baseline began \
 within an hour and there are no earlier runs to compare with.
 
 If the baseline stores the measured files (`plumb baseline set --keep`), plumb measures them again after a regression, and \
@@ -80,7 +80,7 @@ pub struct CheckArgs {
     /// Name this host [default: $PLUMB_HOST, or a hash of its machine id]
     #[arg(long, value_name = "NAME", hide_short_help = true)]
     host: Option<Host>,
-    /// Use the stored runs of this host, or of all hosts of its kind
+    /// Use the stored runs of one host, or of all hosts of its kind
     #[arg(long, value_name = "WHAT", value_parser = by(), default_value = "host")]
     by: By,
     /// Continue even if the runs are not comparable

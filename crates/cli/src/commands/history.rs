@@ -44,7 +44,7 @@ pub struct HistoryArgs {
     /// Show this host [default: the current one or, if it has no runs, that of the newest run]
     #[arg(long, value_name = "NAME")]
     host: Option<Host>,
-    /// Use the stored runs of this host, or of all hosts of its kind
+    /// Use the stored runs of one host, or of all hosts of its kind
     #[arg(long, value_name = "WHAT", value_parser = by(), default_value = "host")]
     by: By,
     /// Show this kind of machine (start of its fingerprint), or `all` [default: the host's]

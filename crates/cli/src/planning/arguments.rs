@@ -22,8 +22,8 @@ pub struct GoalArgs {
 pub struct ExecutionArgs {
     /// Limit the time of the run [default: 1m per point or comparison]
     ///
-    /// A suite may set another default. `ab` takes longer if 18 pairs need it. Without a time or a precision, `run` and
-    /// `exec` measure each point for 4 to 16 s, or up to a minute on a busy machine.
+    /// A suite may set another default. Without it, `ab` measures at least 18 pairs of invocations over 2 s. Without a
+    /// time or a precision, `run` and `exec` measure each point for 4 to 16 s, or up to a minute on a busy machine.
     #[arg(long, value_name = "TIME")]
     pub budget: Option<String>,
     /// Label each run
