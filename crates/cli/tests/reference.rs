@@ -181,8 +181,7 @@ fn brief(text: &str) -> String {
 #[test]
 fn the_reference_is_what_help_says() {
     let mut text = String::from(
-        "# The command line\n\nGenerated from `--help`; a test compares. Each option is described in one paragraph, at the \
-         first command that has it. `plumb COMMAND --help` has all paragraphs and examples. `--store`, `--json`, `--quiet` \
+        "# The command line\n\nGenerated from `--help`; a test compares. Each option is described briefly, at the first command that has it. `plumb COMMAND --help` has all paragraphs and examples. `--store`, `--json`, `--quiet` \
          and `--help` work with every command that can use them.\n",
     );
     let mut described = Described::default();
@@ -387,7 +386,7 @@ points and the sources. *Caches* are those of the first and second level.
 const REFERENCES: &str = "\
 # References
 
-Generated from the code; a test compares.
+Generated from the code; tests check it.
 
 A reference has figures of other machines: published ones that plumb ships, or your own.
 
@@ -485,9 +484,9 @@ fn microarchitectures() -> String {
 const DOCTOR: &str = "\
 # How good is this machine for measuring?
 
-Generated from the code; a test compares.
+Generated from the code; tests check it.
 
-`plumb doctor` inspects the machine for a second without changing it, and gives a grade. It lists each symptom with its
+`plumb doctor` inspects the machine for a second without changing it, and grades it. It lists each symptom with its
 evidence, its effect and a fix. It does not need root and runs in containers and virtual machines. The exit code is 0
 (3 if it can read neither /proc nor /sys). `--json` prints `plumb.doctor/1`.
 
@@ -502,8 +501,7 @@ evidence, its effect and a fix. It does not need root and runs in containers and
 | E | 9 to 11 |
 | F | 12 and more |
 
-The grade rates how hard it is to get precise results, not the speed of the machine. Intervals are correct with grade
-F, too, only wider. `plumb doctor --audit` (ten minutes) measures how much identical programs differ in each kind of
+The grade rates how hard it is to get precise results, not the speed of the machine. Intervals are correct even at grade F, only wider. `plumb doctor --audit` (ten minutes) measures how much identical programs differ in each kind of
 work. `plumb run --prepare lab` fixes some of the symptoms for one run ([preparations.md](preparations.md)).
 
 ## The symptoms
@@ -530,7 +528,7 @@ fn the_symptoms_are_those_of_the_code() {
 const MACHINE: &str = "\
 # The facts about a machine
 
-Generated from the code; a test compares.
+Generated from the code; tests check it.
 
 plumb stores the machine and its environment with every run. `plumb show --machine [RUN]` prints them;
 `plumb show --machine RUN RUN` prints the differences between two runs. *Relevant* differences may explain different

@@ -48,12 +48,12 @@ use crate::ui::Ui;
 #[command(after_long_help = "Examples:
   plumb ab ./old ./new                             is ./new slower than ./old by 1 % or more?
   plumb ab --margin 3% 'gzip -1 f' 'gzip -2 f'     commands with arguments
-  plumb ab --metric peak_memory ./old ./new        another metric than wall time
+  plumb ab --metric peak_memory ./old ./new        a metric other than wall time
   plumb ab crypto.aead:cipher=aes-128-gcm crypto.aead:cipher=aes-256-gcm
   plumb ab --budget 5m ./old ./new                 more time, smaller differences
   plumb ab --fail-on slower ./old ./new            exit with 1 if ./new is slower
   plumb ab --sessions 6 --apart 10m ./old ./new    in six sessions
-  plumb ab --prove ./old ./new                     a CI gate that proves that it finds 2 %
+  plumb ab --prove ./old ./new                     a CI gate that proves it can find 2 %
   plumb ab --build 'cc -O2 -DPAD={seed} old.c -o {out}' --build 'cc -O2 -DPAD={seed} new.c -o {out}'
                                                    eight builds of each
   plumb ab --set thp=always --set thp=never memory.latency    two values of a knob

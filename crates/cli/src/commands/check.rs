@@ -45,16 +45,16 @@ use crate::ui::Ui;
   plumb check --baseline good --margin 3%
   plumb check --apart 0s                       confirm at once: faster, but more false alarms
   plumb check --sessions 3 --apart 1h          three sessions, an hour apart
-  plumb check --prove                          a CI gate that proves that it finds 5 %
+  plumb check --prove                          a CI gate that proves it can find 5 %
   plumb check --on web1,web2                   each machine with its own baseline runs
   plumb check --junit check.xml --markdown check.md
   plumb check --by kind                        against all hosts of this kind
 
 plumb repeats the baseline's measurements once. If some series look different, it measures them again in three runs \
-ten minutes later, and only these runs decide. Over all series together, at most 1 in 100 checks of an unchanged machine \
-fails (with --on, per machine). plumb also compares with the first baseline of this name, to detect a slow-down in small \
-steps. It ignores alerts if a program differs from itself, and alerts below the drift of fixed loops. Small changes are undecided if all runs of the baseline began \
-within an hour and there are no earlier runs to compare with.
+ten minutes later, and only these runs decide. Across all series, at most 1 in 100 checks of an unchanged machine \
+fails (with --on, per machine). plumb also compares with the first baseline of this name, to detect gradual slow-downs. \
+It ignores alerts if a program differs from itself, and alerts below the drift of fixed loops. Small changes are \
+undecided if all runs of the baseline began within an hour and there are no earlier runs to compare with.
 
 If the baseline stores the measured files (`plumb baseline set --keep`), plumb measures them again after a regression, and \
 shows whether the code or the machine changed.
@@ -111,7 +111,7 @@ pub struct CheckArgs {
     /// `plumb tune` lists the knobs. Plug-ins that prepare the machine work too.
     #[arg(long, value_name = "KNOB[=VALUE][@SLOT]")]
     set: Vec<String>,
-    /// Keep or repeat disturbed invocations
+    /// Keep or retry disturbed invocations
     #[arg(long, value_name = "WHAT", value_parser = on_interference(), default_value = "keep")]
     on_interference: OnInterference,
     /// Do not wait for another plumb that is measuring on this machine

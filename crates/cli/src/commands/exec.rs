@@ -98,7 +98,7 @@ pub struct ExecArgs {
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Untimed set-up and clean-up")]
 pub struct UntimedArgs {
-    /// Run this before each worker's first run (once, or per command)
+    /// Run before each worker's first run (give once, or per command)
     #[arg(long, value_name = "COMMAND")]
     setup: Vec<String>,
     /// Run this with /bin/sh before every run (hyperfine's --prepare)

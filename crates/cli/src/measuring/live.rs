@@ -16,7 +16,7 @@ const LAST_WORDS: Duration = Duration::from_millis(1500);
 /// Whether a run is shown while it goes on.
 #[derive(Debug, Clone, Copy, clap::Args)]
 pub struct LiveArgs {
-    /// Show the run in a browser; prints the address
+    /// Show the run in a browser; print the address
     #[arg(long)]
     pub live: bool,
 }

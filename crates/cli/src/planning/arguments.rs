@@ -41,7 +41,7 @@ pub struct ExecutionArgs {
     /// Add a monitor, or set its rate (0.1 to 100 Hz); `none` turns off the default ones
     #[arg(long = "monitor", value_name = "NAME[=HZ]", hide_short_help = true)]
     pub monitors: Vec<String>,
-    /// Keep or repeat disturbed invocations [default: retry for `ab`, otherwise keep]
+    /// Keep or retry disturbed invocations [default: retry for `ab`, otherwise keep]
     #[arg(long, value_name = "WHAT", value_parser = on_interference(), hide_short_help = true)]
     pub on_interference: Option<OnInterference>,
     /// Run servers on ssh:[USER@]HOST[:PORT] or peer:HOST[:PORT]

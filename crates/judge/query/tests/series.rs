@@ -292,5 +292,5 @@ fn another_form_has_another_number() {
         .query_row("SELECT version FROM derived_version", [], |row| row.get(0))
         .unwrap();
     let form: Vec<&str> = version.rsplit('/').take(2).collect();
-    assert_eq!((form, format!("{hash:016x}").as_str()), (vec!["3", "6"], "eb16f0a72bdd705d"));
+    assert_eq!((form, format!("{hash:016x}").as_str()), (vec!["4", "6"], "eb16f0a72bdd705d"));
 }
