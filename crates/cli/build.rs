@@ -2,6 +2,7 @@
 
 use std::env;
 use std::path::Path;
+use std::process::Command;
 
 fn main() {
     println!("cargo:rerun-if-changed=no-unwinding.ld");
@@ -17,9 +18,22 @@ fn main() {
         let folder = env::var("CARGO_MANIFEST_DIR").unwrap_or_default();
         let script = Path::new(&folder).join("no-unwinding.ld");
         println!("cargo:rustc-link-arg-bin=plumb=-Wl,-T,{}", script.display());
-        // Functions with the same machine code are kept once: 0.6 MB less. For this target, rustc links with LLD, which can.
-        if env::var("TARGET").is_ok_and(|target| target == "x86_64-unknown-linux-gnu") {
+        // Functions with the same machine code are kept once: 0.6 MB less. GNU ld does not know the option.
+        if links_with_lld() {
             println!("cargo:rustc-link-arg-bin=plumb=-Wl,--icf=all");
         }
     }
+}
+
+/// Whether rustc links with its own LLD: the default for this target, in toolchains that include it. Those of distributions may
+/// not.
+fn links_with_lld() -> bool {
+    const TARGET: &str = "x86_64-unknown-linux-gnu";
+    let rustc = env::var_os("RUSTC").unwrap_or_else(|| "rustc".into());
+    let Ok(output) = Command::new(rustc).args(["--print", "sysroot"]).output() else {
+        return false;
+    };
+    let sysroot = String::from_utf8_lossy(&output.stdout);
+    let lld = Path::new(sysroot.trim()).join(format!("lib/rustlib/{TARGET}/bin/gcc-ld/ld.lld"));
+    env::var("TARGET").is_ok_and(|target| target == TARGET) && lld.exists()
 }

@@ -34,8 +34,10 @@ impl SuggestedStore {
             complete.push_str(before);
             complete.push_str(name);
             rest = &command[name.len()..];
-            let words: Vec<&str> = rest.split([' ', '`', ')', ';']).skip(1).take(2).collect();
-            if is_typed && (self.takes_store)(&words) && !rest.contains("--store") {
+            let end = rest.find(['`', ')', ';', '\n']).unwrap_or(rest.len());
+            let arguments: Vec<&str> = rest[..end].split_whitespace().collect();
+            let has_store = arguments.iter().any(|argument| argument.starts_with("--store"));
+            if is_typed && (self.takes_store)(&arguments) && !has_store {
                 complete.push_str(&self.option);
             }
         }
@@ -56,6 +58,10 @@ mod tests {
             ("plumb show --runs    lists them", "plumb --store a show --runs    lists them"),
             ("see `plumb show 01ab`", "see `plumb --store a show 01ab`"),
             ("lost; plumb run --resume continues", "lost; plumb --store a run --resume continues"),
+            (
+                "`plumb show` or `plumb list --store b`",
+                "`plumb --store a show` or `plumb list --store b`",
+            ),
             ("`plumb list` or `plumb run`", "`plumb --store a list` or `plumb --store a run`"),
             ("another plumb run is busy", "another plumb run is busy"),
             ("plumb needs root", "plumb needs root"),

@@ -151,8 +151,8 @@ impl Ui {
 
     /// Prints a warning on stderr, also for a user who wants quiet.
     pub fn warn(&self, text: &str) {
-        let text = self.with_store(text);
-        to_stderr(&format!("{} {text}\n", self.label("warning:", AnsiColor::Yellow)));
+        let message = self.with_store(text);
+        to_stderr(&format!("{} {message}\n", self.label("warning:", AnsiColor::Yellow)));
     }
 
     /// Prints an error with its hints on stderr.

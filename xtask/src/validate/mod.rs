@@ -12,6 +12,8 @@ use plumb_simulate::tables;
 use self::table::{COLUMNS, SettingRow};
 use crate::{mlrsearch, mutations};
 
+/// Simulations per bar, unless another number is given.
+const REPLICATIONS: u64 = 2000;
 /// Simulated systems that MLRsearch's own implementation searches too.
 const COMPARED_SYSTEMS: u64 = 1000;
 
@@ -119,7 +121,7 @@ fn write(path: &Path, text: &str) -> Result<(), String> {
 }
 
 fn parse(arguments: &[String]) -> Result<ValidateOptions, String> {
-    let mut options = ValidateOptions { replications: 2000, write: None, only: None };
+    let mut options = ValidateOptions { replications: REPLICATIONS, write: None, only: None };
     for pair in arguments.chunks(2) {
         match pair {
             [name, value] if name == "--replications" => {
@@ -130,6 +132,12 @@ fn parse(arguments: &[String]) -> Result<ValidateOptions, String> {
             [name, value] if name == "--only" => options.only = Some(value.clone()),
             _ => return Err(format!("cannot read {}; {}", pair.join(" "), crate::usage::USAGE)),
         }
+    }
+    // The page states one number of replications for all its rows.
+    if options.only.is_some() && options.write.is_some() && options.replications != REPLICATIONS {
+        return Err(format!(
+            "rows of one group are written with {REPLICATIONS} replications alone"
+        ));
     }
     Ok(options)
 }
@@ -156,4 +164,19 @@ fn header(replications: u64, rows: &[SettingRow]) -> String {
          Each line has the setting that is nearest to missing the bar. [validation.tsv](validation.tsv) has every setting, \
          with its date. Settings without a bar show a limit of the method, for a reason that is in the table.\n",
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::parse;
+
+    #[test]
+    fn rows_of_one_group_are_not_written_with_another_number_of_replications() {
+        let parsed = |words: &str| {
+            parse(&words.split(' ').map(str::to_owned).collect::<Vec<String>>()).map(|_| ())
+        };
+        assert_eq!(parsed("--only ranks --write page.md"), Ok(()));
+        assert_eq!(parsed("--replications 50 --write page.md"), Ok(()));
+        assert!(parsed("--replications 50 --only ranks --write page.md").is_err());
+    }
 }

@@ -117,7 +117,7 @@ fn row(line: &str) -> Result<SettingRow, String> {
     })
 }
 
-/// The rows with those of `questions` replaced: the new rows stand where the first old one stood, or at the end.
+/// The rows with all answers to the questions of `new` replaced: these stand where the first old one stood, or at the end.
 pub fn with_replaced(rows: Vec<SettingRow>, new: Vec<SettingRow>) -> Vec<SettingRow> {
     let is_replaced = |row: &SettingRow| new.iter().any(|other| other.question == row.question);
     let first = rows.iter().position(is_replaced).unwrap_or(rows.len());
