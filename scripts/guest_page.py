@@ -85,18 +85,18 @@ def main():
     if broken:
         with (folder / "broken").open("a") as file:
             file.writelines(line + "\n" for line in broken)
-    held = "**Promises were broken.**" if (folder / "broken").exists() else "Every promise held."
+    held = "**Checks failed.**" if (folder / "broken").exists() else "All checks passed."
     interval = "no interval" if ratio["low"] is None else f"{ratio['low']:.1f} to {ratio['high']:.1f}"
     print(f"""\
 # In a guest: dm-crypt, NFS and netem
 
-Written by `scripts/guest` on {datetime.date.today()} in an emulated guest (QEMU without KVM, 2 CPUs) with Linux {kernel} of Debian; do not edit. {held}
+Written by `scripts/guest` on {datetime.date.today()} in an emulated guest (QEMU without KVM, 2 CPUs) with Debian's Linux {kernel}; do not edit. {held}
 
 Emulation is slow and unsteady: these figures show that the features work and count correctly, not their speed.
 
 ## dm-crypt
 
-`storage.sequential:operation=write,size=8MiB`, with `plumb run` on `ram:64MiB+dm-crypt+ext4`, and with `plumb ab` compared with `ram:64MiB+ext4`. After each, and 2 s after each of 5 kills (`kill -9` of plumb while the mapping existed), no mapping, device, loop device, mount or process may be left.
+`storage.sequential:operation=write,size=8MiB`, with `plumb run` on `ram:64MiB+dm-crypt+ext4`, and with `plumb ab` compared with `ram:64MiB+ext4`. After each, and 2 s after each of 5 kills (`kill -9` of plumb while the mapping existed), no mapping, device, loop device, mount or process may remain.
 
 | | |
 |---|---|
@@ -107,7 +107,7 @@ Emulation is slow and unsteady: these figures show that the features work and co
 
 ## NFS
 
-`storage.oneblock` on NFS 4.2 over TCP, from the kernel's server in the same guest, on a folder in memory. Requests in mountstats may differ from operations by at most 1 % in the same batches. The count over the whole run, read outside of plumb, includes a few more for laying out, calibrating and verifying.
+`storage.oneblock` on NFS 4.2 over TCP, served by the same guest's kernel from a folder in memory. Requests in mountstats may differ from operations by at most 1 % in the same batches. The count over the whole run, read outside plumb, includes a few more for layout, calibration and verification.
 
 | operation | operations of samples | requests per operation | packets per operation | bytes on the interface per operation | requests of the whole run | ops/s |
 |---|---|---|---|---|---|---|""")

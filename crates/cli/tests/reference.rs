@@ -181,7 +181,7 @@ fn brief(text: &str) -> String {
 #[test]
 fn the_reference_is_what_help_says() {
     let mut text = String::from(
-        "# The command line\n\nGenerated from `--help`; a test compares. Each option is described briefly, at the first command that has it. `plumb COMMAND --help` has all paragraphs and examples. `--store`, `--json`, `--quiet` \
+        "# The command line\n\nGenerated from `--help`; a test checks it. Each option is described briefly, at the first command that has it. `plumb COMMAND --help` has all paragraphs and examples. `--store`, `--json`, `--quiet` \
          and `--help` work with every command that can use them.\n",
     );
     let mut described = Described::default();
@@ -202,7 +202,7 @@ fn the_reference_is_what_help_says() {
         let name = [&["plumb"], &words[..]].concat().join(" ");
         write!(text, "\n## {name}\n\n```text\n{}\n```\n", help.trim_end()).unwrap();
         if !repeated.is_empty() {
-            writeln!(text, "\nAs above: {}.", repeated.join("; ")).unwrap();
+            writeln!(text, "\nDescribed above: {}.", repeated.join("; ")).unwrap();
         }
     }
     write!(text, "\n## Other commands\n\n{others}").unwrap();
@@ -373,11 +373,11 @@ fn is_committed(page: &str, text: &str) {
 const HARDWARE: &str = "
 ## Microarchitectures
 
-plumb knows the cycles per load, byte or instruction of these cores (in a guest, of the one that the hypervisor
-reports). If a run also measures the clock (`cpu.frequency`, which `--ceilings` adds), it compares its results with
+plumb knows the cycles per load, byte or instruction of these cores (in a guest, of the core that the hypervisor
+reports). If a run also measures the clock (`cpu.frequency`, which `--ceilings` adds), plumb compares its results with
 them, unless there is a stated figure or a measured ceiling ([method.md](method.md#expectations)). Hybrid
 processors and Arm are not supported. The files in [hardware](../crates/judge/reference/hardware) have the cycles, the
-points and the sources. *Caches* are those of the first and second level.
+points and the sources. *Caches* means first and second level.
 
 | core | figures |
 | --- | --- |
@@ -388,27 +388,27 @@ const REFERENCES: &str = "\
 
 Generated from the code; tests check it.
 
-A reference has figures of other machines: published ones that plumb ships, or your own.
+A reference has figures from other machines: published ones that plumb ships, or your own.
 
     plumb reference list
     plumb compare reference:linode-360-2010 last
     plumb run bonnie --expect reference:linode-360-2010
 
-Such a comparison has no verdict (`uncalibrated`): the figures are of another machine, time and usually program.
+Such a comparison has no verdict (`uncalibrated`): the figures come from another machine, time and usually program.
 
 ## Your own machines
 
-    plumb reference export web state=healthy > web.toml     three runs or more of a healthy machine
+    plumb reference export web state=healthy > web.toml     three or more runs of a healthy machine
     plumb reference add web.toml                            on each machine of the same kind
 
-From then on, `plumb run` on such a machine, prepared alike, reports each point as a share of the median over hosts:
+From then on, `plumb run` on such a machine, prepared identically, reports each point as a share of the median over hosts:
 `24 % [22, 26] of 9.30 k ops/s (reference web, whose worst run is 8.10 k ops/s)`.
 
 A result is *below* its expectation if its whole interval is worse than the worst run of the reference, and *reaches*
 it if the whole interval is at least as good. If a session is too short for an interval of this machine, plumb decides
-only if the machine's speed would have to change by a factor of three (a judgement, not simulated).
+only if a threefold change in the machine's speed would not alter the verdict (a judgement, not simulated).
 
-The worst of few runs is uncertain: use many runs. `plumb reference export NAME --merge A --merge B` combines files.
+The worst of a few runs is uncertain: use many. `plumb reference export NAME --merge A --merge B` combines files.
 With fewer than eight hosts, a reference is not a population.
 
 Put expected figures of this machine into `~/.config/plumb/expect.toml`:
@@ -417,8 +417,8 @@ Put expected figures of this machine into `~/.config/plumb/expect.toml`:
     'network.tcp' = '9Gbit/s'
     'storage.random:operation=write' = '20kops/s'
 
-`--expect`, then the suite, then this file win over references of the same kind of machine; of several references, the
-last by name wins. Points with a load, a knob of their own or another machine are neither exported nor compared.
+`--expect`, then the suite, then this file override references for the same kind of machine; among references, the
+last by name wins. Points with a load, their own knob or a far end are neither exported nor compared.
 
 ## The file
 
@@ -429,7 +429,7 @@ TOML with the schema `plumb.reference/1`:
 | `name`, `summary`, `machine`, `source`, `date`, `method`, `remarks` | whose figures these are |
 | `prepared`, `kind` | if plumb measured it: the preparation, and the fingerprint of the kind of machine (`plumb doctor --json`) |
 | `figure.value`, `figure.unit` | the figure in an SI base unit |
-| `figure.printed`, `figure.recomputed` | as the source prints it, and how the value follows |
+| `figure.printed`, `figure.recomputed` | as the source prints it, and how `value` is derived |
 | `figure.workload`, `figure.metric`, `figure.settings`, `figure.version` | comparable points |
 | `figure.measure` | the command that measures it |
 | `figure.differs` | how the conditions differ |
@@ -530,18 +530,17 @@ const MACHINE: &str = "\
 
 Generated from the code; tests check it.
 
-plumb stores the machine and its environment with every run. `plumb show --machine [RUN]` prints them;
+plumb records the machine and its environment with every run. `plumb show --machine [RUN]` prints them;
 `plumb show --machine RUN RUN` prints the differences between two runs. *Relevant* differences may explain different
 figures, and split a history; *harmless* ones are only listed.
 
-- The **machine** means a kind of machine: a fixed list of facts, identified by a hash (`fp1:`). A run on another kind
+- The **machine** is a kind of machine: a fixed list of facts, identified by a hash (`fp1:`). A run on another kind
   never continues a series of this one.
 - The **host** is one machine of that kind.
-- The **environment** is everything that may change between runs. Monitors read values that change all the time, such
+- The **environment** is everything that may change between runs. Monitors read constantly changing values, such
   as loads, temperatures and frequencies.
 
-A fact that plumb cannot read never counts as a difference. To read facts, plumb starts no programs and does not use
-the network.
+A fact that plumb cannot read never counts as a difference. Reading facts starts no programs and uses no network.
 
 ## Hosts
 
@@ -567,7 +566,7 @@ results come from the same host. Names are stored, exported and published as you
 
 ## Facts
 
-Each fact, and why a difference matters. Facts in **bold** are the machine, all others its environment. A difference
+Each fact, and why a difference matters. Facts in **bold** define the machine, all others its environment. A difference
 is relevant unless it is marked as *harmless*.
 
 ";

@@ -251,14 +251,14 @@ fn page(all: &[GateLine], typed: &str) -> String {
     let verdict = if measured.len() < of as usize {
         format!("There are fewer than {of} gates so far, so the bar is not decided.")
     } else if false_gates * of <= allowed * measured.len() as u64 {
-        "The bar was kept.".to_owned()
+        "The bar was met.".to_owned()
     } else {
-        "**The bar was broken.**".to_owned()
+        "**The bar was missed.**".to_owned()
     };
     let mut page = format!(
         "# Gates that prove themselves\n\n\
          Written by `cargo xtask gates {typed}` on {}; do not edit. {} gates, {hours:.1} h, {}, {}.\n\n\
-         Each gate is `plumb ab --prove={} --budget {BUDGET} A A`: a program twice, and two control sides, one of them with \
+         Each gate is `plumb ab --prove={} --budget {BUDGET} A A`: one program twice, plus two control sides, one with \
          {} % more work. A gate that exits with 1 is false. Bar: at most {allowed} false gate in {of}. Gates that do not find \
          the planted work abstain (exit code 5) with the reason. {verdict}\n\n\
          | program | neighbour | false gates | planted work found | stated power | time each |\n\
@@ -366,9 +366,9 @@ mod tests {
         assert!(text.contains("not decided"), "{text}");
         assert!(text.contains("- 1: the extra work was not found"), "{text}");
         all.extend((2..301).map(|number| gate(number, "no regression")));
-        assert!(page(&all, "").contains("The bar was kept."));
+        assert!(page(&all, "").contains("The bar was met."));
         all.push(gate(301, "regression"));
-        assert!(page(&all, "").contains("**The bar was broken.**"));
+        assert!(page(&all, "").contains("**The bar was missed.**"));
     }
 
     #[test]

@@ -51,7 +51,7 @@ pub fn run(arguments: &[String]) -> Result<(), String> {
         .map_err(|error| format!("cannot write {}: {error}", options.write))?;
     match outcome.failures.len() {
         0 => Ok(()),
-        failures => Err(format!("{failures} promises were broken")),
+        failures => Err(format!("{failures} checks failed")),
     }
 }
 
@@ -167,8 +167,8 @@ fn kill_all_on_media(options: &SoakOptions, plumb: &str, outcome: &mut KillTotal
 fn page(options: &SoakOptions, outcome: &KillTotals, took: Duration) -> String {
     let KillTotals { killed, late, failures, restored, on_media } = outcome;
     let verdict = match failures.len() {
-        0 => "Every promise held.".to_owned(),
-        failures => format!("**{failures} promises were broken.**"),
+        0 => "All checks passed.".to_owned(),
+        failures => format!("**{failures} checks failed.**"),
     };
     let mut page = format!(
         "# Soak: kill -9 at any moment\n\n\
@@ -199,12 +199,12 @@ fn page(options: &SoakOptions, outcome: &KillTotals, took: Duration) -> String {
 
 const PROMISES: &str = "\
 A suite of short points (computation, a file, several processes, a command that leaves a process in another session, in \
-every fifth run ssh) runs next to a load, while another process reads the store. plumb gets SIGKILL once a certain number \
+every fifth run also ssh) runs alongside a load, while another process reads the store. plumb gets SIGKILL once a certain number \
 of invocations (from none to all but one) have visible samples, or up to 0.4 s later. Then:\n\n\
 - every sample that was visible before is unchanged, and the store is intact;\n\
-- within 2 s no process, mount or temporary file is left;\n\
+- after 2 s no process, mount or temporary file remains;\n\
 - `plumb show` reports `interrupted`; `plumb run --resume` completes the run with exit code 0; the results include all \
-earlier samples, and those of both stretches have the flag `resumed`.\n\n\
+earlier samples, and points measured before and after have the flag `resumed`.\n\n\
 | | |\n|---|---|\n";
 
 fn rows(killed: &[Killed], late: usize) -> Vec<(&'static str, String)> {
@@ -223,7 +223,7 @@ fn rows(killed: &[Killed], late: usize) -> Vec<(&'static str, String)> {
         ("values after all resumes", stored.to_string()),
         ("most processes alive at a kill", most.to_string()),
         (
-            "longest time until all was removed",
+            "longest clean-up",
             format!("{} ms of {} ms allowed", slowest.as_millis(), CLEAN_WITHIN.as_millis()),
         ),
     ]
@@ -232,10 +232,10 @@ fn rows(killed: &[Killed], late: usize) -> Vec<(&'static str, String)> {
 const SETTINGS: &str = "
 ## Settings of the machine
 
-A run sets huge pages and swappiness for its length, swappiness for each round and the ICMP limit for each invocation \
-(in a tree of files also the governor of two CPUs and turbo). Up to 0.7 s after its start, plumb, its keeper, or both are \
-killed; after both, another plumb starts. Within 2 s, every file must have its old value and no journal may be left. For \
-root, every second kill is on this machine's real settings.\n\n\
+A run sets huge pages and swappiness for its duration, swappiness for each round and the ICMP limit for each invocation \
+(in a fake file tree also turbo and two CPUs' governors). Up to 0.7 s after its start, plumb, its keeper, or both are \
+killed; if both, another plumb starts. Within 2 s, every file must have its old value and no journal may remain. As \
+root, every second kill uses this machine's real settings.\n\n\
 | | |\n|---|---|\n";
 
 const KILLS: &str = "kills of plumb, the keeper, both";
@@ -258,19 +258,16 @@ fn rows_of_knobs(restored: &[(knobs::KnobKill, RestoredKnobs)]) -> Vec<(&'static
         (KILLS, kills(&victims)),
         ("on this machine's real settings", on_this_machine.to_string()),
         ("with settings changed at the moment of the kill", changed.to_string()),
-        (
-            "longest time until all was restored",
-            format!("{} ms of {allowed} ms allowed", slowest.as_millis()),
-        ),
+        ("longest restoration", format!("{} ms of {allowed} ms allowed", slowest.as_millis())),
     ]
 }
 
 const MEDIA: &str = "
 ## Media
 
-A run on a medium (`ram+ext4`, `loop+ext2`, `ram+ext4+fscrypt`, `loop+ext4+loop+ext4`) loses plumb, its \
-keeper, or both up to 0.7 s after its first worker has started. After 2 s no process, mount, loop device or file may be \
-left, except empty folders if both were killed.\n\n\
+During a run on a medium (`ram+ext4`, `loop+ext2`, `ram+ext4+fscrypt`, `loop+ext4+loop+ext4`), plumb, its \
+keeper, or both are killed up to 0.7 s after the first worker starts. After 2 s no process, mount, loop device or file may \
+remain, except empty folders if both were killed.\n\n\
 | | |\n|---|---|\n";
 
 fn rows_of_media(killed: &[(media::MediaKill, Duration)]) -> Vec<(&'static str, String)> {
@@ -279,9 +276,6 @@ fn rows_of_media(killed: &[(media::MediaKill, Duration)]) -> Vec<(&'static str, 
     let allowed = CLEAN_WITHIN.as_millis();
     vec![
         (KILLS, kills(&victims)),
-        (
-            "longest time until all was removed",
-            format!("{} ms of {allowed} ms allowed", slowest.as_millis()),
-        ),
+        ("longest clean-up", format!("{} ms of {allowed} ms allowed", slowest.as_millis())),
     ]
 }

@@ -142,9 +142,9 @@ pub fn failures(stretches: &[Stretch]) -> Vec<String> {
 /// The chapter of the page.
 pub fn chapter(stretches: &[Stretch]) -> String {
     let mut page = format!(
-        "\n## Quiet and disturbed runs\n\n`plumb {RUN}`, alone and next to a process that burns a CPU in bursts \
-        half of the time. *Others* is the CPU time of other processes and steal, from /proc/stat. If it is under {QUIET}, \
-        at most {} % of the invocations may be flagged as disturbed; next to the neighbour, at least {} %.\n\n\
+        "\n## Quiet and disturbed runs\n\n`plumb {RUN}`, alone and next to a process that burns a CPU in bursts, \
+        half the time. *Others* is other processes' CPU time plus steal, from /proc/stat. If it is under {QUIET}, \
+        at most {} % of the invocations may be flagged as disturbed; with the neighbour, at least {} % must.\n\n\
          | neighbour | others, of a CPU | invocations | flagged | by |\n|---|---|---|---|---|\n",
         MOST_FLAGGED * 100.0,
         FEWEST_FLAGGED * 100.0,

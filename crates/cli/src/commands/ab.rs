@@ -60,7 +60,7 @@ use crate::ui::Ui;
   plumb ab --on web1,web2 './old' './new'          on two other machines, over ssh
 
 plumb runs the sides back to back in random order. It checks the interval of the cost ratio after 8, 12, 18, 27, \
-40, … pairs until there is a verdict or time is up: a minute, and one more for each side after the second. At most 1 in 20 \
+40, … pairs until there is a verdict or time is up (a minute, plus one for each side after the second). At most 1 in 20 \
 runs of equal sides reports a difference, for any number of sides. Equivalent means that the whole interval is within the \
 margin. If the verdict is inconclusive, plumb prints the command that would settle it.
 
@@ -118,7 +118,7 @@ pub struct AbArgs {
     /// Exit with 5 if there is no clear verdict
     #[arg(long)]
     strict: bool,
-    /// Do not copy your own executables into one folder first
+    /// Do not first copy your own executables into one folder
     #[arg(long, hide_short_help = true)]
     no_copy: bool,
     /// Run each command with /bin/sh -c

@@ -63,7 +63,7 @@ A check needs at least six runs. Eight or more, spread over a longer time, find 
 
 --keep stores the program of each command and the files named in its arguments, or plumb itself for built-in workloads. \
 A check that finds a regression measures them again. A program in a system directory is stored only if its arguments name no \
-file: of `python3 x.py`, plumb stores x.py. Libraries and other files are not stored.")]
+file: for `python3 x.py`, plumb stores x.py. Libraries and other files are not stored.")]
 struct SetArgs {
     /// The baseline's name
     name: String,

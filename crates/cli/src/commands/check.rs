@@ -38,7 +38,7 @@ use crate::reading::output::write_file;
 use crate::reading::runs;
 use crate::ui::Ui;
 
-/// Did this machine become slower than its baseline?
+/// Has this machine become slower than its baseline?
 #[derive(Debug, Args)]
 #[command(after_long_help = "Examples:
   plumb check                                  against the most recently changed baseline
@@ -53,7 +53,7 @@ use crate::ui::Ui;
 plumb repeats the baseline's measurements once. If some series look different, it measures them again in three runs \
 ten minutes later, and only these runs decide. Across all series, at most 1 in 100 checks of an unchanged machine \
 fails (with --on, per machine). plumb also compares with the first baseline of this name, to detect gradual slow-downs. \
-It ignores alerts if a program differs from itself, and alerts below the drift of fixed loops. Small changes are \
+It ignores alerts if a program differs from itself, and alerts smaller than the control workload's drift. Small changes are \
 undecided if all runs of the baseline began within an hour and there are no earlier runs to compare with.
 
 If the baseline stores the measured files (`plumb baseline set --keep`), plumb measures them again after a regression, and \

@@ -27,7 +27,7 @@ use crate::ui::Ui;
 /// Time commands; several are interleaved and compared with the first
 #[derive(Debug, Args)]
 #[command(after_long_help = "Examples:
-  plumb exec 'sleep 0.1'                       until the median is known to 1 %
+  plumb exec 'sleep 0.1'                       until the median is known to within 1 %
   plumb exec -n 20 'gzip -k f' 'zstd -k f'     20 runs of each, compared with the first
   plumb exec --spread 5m 'curl -s localhost'   over five minutes, with pauses
   plumb exec --on web1,web2 'openssl speed -seconds 1 rsa'   on two other machines, over ssh

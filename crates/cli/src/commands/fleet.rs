@@ -42,7 +42,7 @@ enum FleetAction {
     Status(SlurmFleetArgs),
     /// Store new results, resubmit lost jobs, and submit waiting jobs
     Collect(CollectArgs),
-    /// Cancel the Slurm jobs of a fleet that have not ended
+    /// Cancel a fleet's Slurm jobs that have not ended
     Cancel(SlurmFleetArgs),
     /// Show the results and outcomes of all machines
     Show {

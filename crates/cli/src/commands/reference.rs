@@ -52,7 +52,7 @@ enum ReferenceCommand {
         /// The reference's name
         name: String,
     },
-    /// Make a reference of stored runs and print it
+    /// Make a reference from stored runs and print it
     Export(ExportReferenceArgs),
     /// Add a reference from a file
     Add {
@@ -75,8 +75,8 @@ enum ReferenceCommand {
   plumb reference export web state=healthy > web.toml          all runs with this label
   plumb reference export web --merge a.toml --merge b.toml > web.toml   hosts of two files
 
-All runs must be complete, of one kind of machine, and prepared alike. The file has the median of each point's first \
-metric per run. It names no hosts, but it has the command lines of measured commands. docs/references.md describes it and \
+All runs must be complete, from one kind of machine, and prepared identically. For each run, the file has the median \
+of each point's first metric. It names no hosts, but includes measured command lines. docs/references.md describes it and \
 lists the points that are left out.")]
 struct ExportReferenceArgs {
     /// The name of the new reference
@@ -87,7 +87,7 @@ struct ExportReferenceArgs {
     /// Add the hosts of this reference
     #[arg(long, value_name = "FILE")]
     merge: Vec<PathBuf>,
-    /// One line that describes the machines [default: the model of the CPU]
+    /// One line that describes the machines [default: the CPU model]
     #[arg(long, value_name = "TEXT")]
     summary: Option<String>,
 }

@@ -39,7 +39,7 @@ pub struct MachineArgs {
 #[derive(Debug, Default, Args)]
 #[command(next_help_heading = "On other machines")]
 pub struct ConfirmArgs {
-    /// Repeat results slow for their kind of machine, in three fresh runs
+    /// Repeat results that are slow for their kind of machine, in three fresh runs
     #[arg(long, hide_short_help = true)]
     confirm: bool,
 }

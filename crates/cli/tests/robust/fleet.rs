@@ -391,7 +391,7 @@ fn every_machine_is_checked_against_its_own_runs_of_the_baseline() {
     assert!(markdown.contains("\n## other\n\n### plumb: "), "{markdown}");
     assert!(markdown.contains("\n## closed\n\nnot checked: "), "{markdown}");
     // So much slower that it shows although other tests disturb the baseline.
-    work("0.3");
+    work("0.15");
     // By kind, the runs of both machines count.
     let slower = sshd.run("check --no-lock --apart 0s --by kind --on far,closed").exits(4);
     slower.shows(&["1 of 2 machines checked", "12 runs", "3 fresh runs", "slower", "closed"]);

@@ -194,7 +194,7 @@ pub const SYMPTOMS: &[SymptomKind] = &[
     SymptomKind {
         name: "empty-channels",
         effects: "minor",
-        why: "memory bandwidth is that of the channels with a module",
+        why: "memory bandwidth is limited to the channels with a module",
         disturbs: &["memory"],
         fix: "check whether a module has failed or is loose; fill all channels alike",
     },
@@ -257,7 +257,7 @@ pub const SYMPTOMS: &[SymptomKind] = &[
     SymptomKind {
         name: "no-proc",
         effects: "major",
-        why: "plumb cannot see what else runs, how often the workload waits, and how many CPUs there are",
+        why: "plumb cannot see what else runs, how often the workload waits, or how many CPUs there are",
         disturbs: ALL,
         fix: "mount -t proc proc /proc",
     },

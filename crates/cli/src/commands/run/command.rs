@@ -42,7 +42,7 @@ use crate::ui::Ui;
   plumb run cpu.sieve --precision 0.5% --min-invocations 5 --min-time 10m --max-time 1h
                                                    at least 5 invocations and 10 min, at most 1 h
   plumb run memory.latency -p size=16KiB..64MiB/2  two sizes per doubling
-  plumb run storage.random --dir /srv --budget 5m  on the file system of /srv
+  plumb run storage.random --dir /srv --budget 5m  on the filesystem under /srv
   plumb run storage.sequential --with cpu.sieve    with a load in the background
   plumb run my-suite.toml --label kernel=6.12      your own suite, labelled
   plumb run bonnie -- -u 0 -s 7200 -n 256 -b -d /srv

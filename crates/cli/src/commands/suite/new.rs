@@ -35,7 +35,7 @@ pub struct NewArgs {
     /// Describe the suite in one line
     #[arg(long, value_name = "TEXT", default_value = "", hide_default_value = true)]
     summary: String,
-    /// Measure this workload (`memory.copy:size=1MiB`) or plug-in; repeat it for several
+    /// Measure this workload (`memory.copy:size=1MiB`) or plug-in; repeat for several
     #[arg(long = "workload", value_name = "ID[:NAME=VALUE,…]")]
     workloads: Vec<String>,
     /// Set a parameter; `1,2,8` and `1..64` make one point per value

@@ -14,7 +14,7 @@ use clap::Args;
   plumb fleet run my-suite.toml --slurm '-w n[1-8] -t 30' --every --queued 2 --dry-run
                                                             show what would be submitted
 
-Each job gets a node exclusively and runs everything you name. docs/slurm.md has the requirements and the next steps.")]
+Each job has a node to itself and runs everything you name. docs/slurm.md has the requirements and the next steps.")]
 pub struct SlurmRunArgs {
     /// Suites, workloads or plug-ins, as for `plumb run`
     #[arg(value_name = "NAME", required = true)]

@@ -13,7 +13,7 @@ use crate::room::FreeRoom;
 /// The layer `loop`: what it lies on, what it gives, and how it is built.
 pub const LAYER: MediumLayer = MediumLayer {
     name: "loop",
-    summary: "a loop device over a file in the target directory",
+    summary: "a loop device backed by a file in the target directory",
     takes: LayerOption::Size,
     manual: include_str!("loop_device.md"),
     on: LayerBase::Folder,
