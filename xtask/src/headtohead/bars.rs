@@ -22,9 +22,9 @@ const WRONG_AT_MOST: f64 = 0.05;
 
 /// Why bars are as they are.
 pub const EXPLAINED: &str = "\n\
-Before each part, 27 null pairs per program and neighbour set the bars: if 20 s are enough at that spread \
-([validation](validation.md), *found within a time limit*), plumb finds four in five, and proves three in five of A/A \
-equivalent within 1 %. A bar is *broken* if a tool that barely keeps it would score this badly in fewer than 1 of 100 \
+Before each part, 27 null pairs per program and neighbour set the bars: if 20 s suffices at that spread \
+([validation](validation.md), *found within a time limit*), plumb finds four in five differences, and proves three in five A/A \
+comparisons equivalent within 1 %. A bar is *broken* if a tool that barely keeps it would score this badly in fewer than 1 of 100 \
 head-to-heads of this size.\n";
 
 /// The pilot of a comparison's cell, in its own part.
@@ -111,7 +111,7 @@ fn stays(hits: u64, trials: u64, share: f64) -> bool {
 pub fn table(parts: &[Part]) -> String {
     let pilots: Vec<&Pilot> = parts.iter().flat_map(|part| &part.pilots).collect();
     if pilots.is_empty() {
-        return "\n## Pilots\n\nThese results are older than pilots: no bars.\n".to_owned();
+        return "\n## Pilots\n\nThese results predate pilots: no bars.\n".to_owned();
     }
     let mut table = String::from(
         "\n## Pilots\n\nMedian over parts, and their range.\n\n\
@@ -221,7 +221,7 @@ mod tests {
         assert_eq!(is_kept, "kept");
         assert_eq!(promises(&[part()], &cell, 5), ("no pilot, no bar".to_owned(), "–"));
         assert_eq!(promises(&parts(0.01), &[], 1), ("–".to_owned(), "–"));
-        assert!(table(&[part()]).contains("older than pilots"));
+        assert!(table(&[part()]).contains("predate pilots"));
         let rows = table(&[parts(0.01), parts(0.03)].concat());
         assert!(rows.contains("| integer | no | 2.0 % (1.0 to 3.0) |"), "{rows}");
     }

@@ -304,7 +304,7 @@ fn cell_of_plumb(parts: &[Part], cell: &[&ToolComparison], effect: u32) -> Strin
     )
 }
 
-const COUNTED: &str = "In each cell: *wrong* of A/A, then *found* of 1 %, 2 % and 5 %.";
+const COUNTED: &str = "In each cell: *wrong* for A/A, then *found* for 1 %, 2 % and 5 %.";
 
 /// How often each tool was wrong or right in each group, of how many.
 fn counts(groups: &[CellGroup]) -> String {
@@ -371,7 +371,7 @@ fn injected_on(part: &Part) -> String {
 fn truth(part: &Part) -> &'static str {
     match counted(part, "x") {
         "" => {
-            "the truth is known from the number of rounds; this machine has no counter of instructions."
+            "the truth is known from the number of rounds; this machine has no instruction counter."
         }
         _ => "the truth is known from the number of rounds, and checked by counting instructions.",
     }
@@ -515,7 +515,7 @@ mod tests {
         let blind = page(&results, "--minutes 1");
         assert!(blind.contains("`cargo xtask headtohead --minutes 1`"));
         assert!(blind.contains("On one: the truth is known"));
-        assert!(blind.contains("no counter of instructions"));
+        assert!(blind.contains("no instruction counter"));
         assert!(blind.contains("| 3000 | 31, 62, 155 | 30.0 ms | 1.0 ms |\n"));
         assert!(
             blind.contains("| integer | 1.000, 1.000, 1.000, 1.000 | 1.010, 1.010, 1.010, 1.010 |")
