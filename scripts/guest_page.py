@@ -109,7 +109,7 @@ Emulation is slow and unsteady: these figures show that the features work and co
 
 `storage.oneblock` on NFS 4.2 over TCP, served by the same guest's kernel from a folder in memory. Requests in mountstats may differ from operations by at most 1 % in the same batches. The count over the whole run, read outside plumb, includes a few more for layout, calibration and verification.
 
-| operation | operations of samples | requests per operation | packets per operation | bytes on the interface per operation | requests of the whole run | ops/s |
+| operation | sampled operations | requests per operation | packets per operation | bytes on the interface per operation | requests in the whole run | ops/s |
 |---|---|---|---|---|---|---|""")
     print("\n".join(rows))
     print("""

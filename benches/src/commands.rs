@@ -57,7 +57,7 @@ impl BenchSides {
         format!(
             "{ROUNDS} blocks of {RUNS} runs of `/bin/true` each, in random order, medians: **{}** (`plumb exec -n {RUNS}`), {} \
              (`hyperfine -N -w 5 -r {RUNS}`), {} (posix_spawn and wait4 in C, `benches/src/bare.c`). Ratios: plumb **{}** to the \
-             loop in C and {} to hyperfine, hyperfine {} to the loop. A block of plumb takes {:.2} s, including storing and reporting.\n",
+             loop in C and {} to hyperfine, hyperfine {} to the loop. A plumb block takes {:.2} s, including storing and reporting.\n",
             median_in_us(&self.plumb),
             median_in_us(&self.hyperfine),
             median_in_us(&self.bare),

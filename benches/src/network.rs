@@ -20,7 +20,7 @@ const DATAGRAM: f64 = 1400.0;
 
 const ROWS: [PairRow; 8] = [
     PairRow {
-        title: "TCP stream up, an end per CPU, blocks of 48 KiB; iperf3, 128 KiB",
+        title: "TCP stream up, one end per CPU, 48 KiB blocks; iperf3, 128 KiB",
         unit: "B/s",
         ours: |plumb, folder| {
             run(plumb, folder, "network.tcp:block=48KiB,placement=cross-cpu", "throughput")
@@ -28,7 +28,7 @@ const ROWS: [PairRow; 8] = [
         classic: |_, _| iperf3(&["-A", "1,0"]),
     },
     PairRow {
-        title: "TCP stream down, an end per CPU, blocks of 48 KiB; iperf3, 128 KiB",
+        title: "TCP stream down, one end per CPU, 48 KiB blocks; iperf3, 128 KiB",
         unit: "B/s",
         ours: |plumb, folder| {
             run(
@@ -41,7 +41,7 @@ const ROWS: [PairRow; 8] = [
         classic: |_, _| iperf3(&["-A", "1,0", "-R"]),
     },
     PairRow {
-        title: "TCP stream up, an end per CPU, blocks of 48 KiB; iperf3, 48 KiB",
+        title: "TCP stream up, one end per CPU, 48 KiB blocks; iperf3, 48 KiB",
         unit: "B/s",
         ours: |plumb, folder| {
             run(plumb, folder, "network.tcp:block=48KiB,placement=cross-cpu", "throughput")
@@ -70,7 +70,7 @@ const ROWS: [PairRow; 8] = [
         classic: |_, _| sockperf("throughput", "1400"),
     },
     PairRow {
-        title: "single datagram requests of 24 B; sockperf ping-pong",
+        title: "single 24 B datagram requests; sockperf ping-pong",
         unit: "ops/s",
         ours: |plumb, folder| {
             run(plumb, folder, "network.rr:transport=udp,request=24,answer=24", "rate")

@@ -32,7 +32,7 @@ pub fn bench(plumb: &Path) -> BenchResult<String> {
     let engine_percent = (after.0 - before.0) / TICKS / seconds * 100.0;
     let keeper_percent = (after.1 - before.1) / TICKS / seconds * 100.0;
     Ok(format!(
-        "A run of `cpu.sieve` over {seconds:.0} s, progress off: the engine used **{:.2} %** of one CPU, the keeper **{:.2} %** \
+        "A {seconds:.0} s run of `cpu.sieve`, progress off: the engine used **{:.2} %** of one CPU, the keeper **{:.2} %** \
          (resolution {:.2} %).\n",
         engine_percent,
         keeper_percent,

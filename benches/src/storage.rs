@@ -114,7 +114,7 @@ impl Drop for BenchDisk {
 /// Measures the rows.
 pub fn bench(plumb: &Path) -> BenchResult<String> {
     Ok(format!(
-        "{} Files of 256 MiB, in the temporary folder or in memory; CPU time includes fio's kernel threads.\n\n{}",
+        "{} 256 MiB files, in the temporary folder or in memory; CPU time includes fio's kernel threads.\n\n{}",
         pairs::note(),
         pairs::table(&ROWS, plumb)?
     ))

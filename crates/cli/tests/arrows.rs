@@ -40,7 +40,7 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("measure/causes", &["machine"]),
     ("measure/media", &["machine", "protocol", "workload-kit"]),
     ("measure/keeper", &["machine", "media", "protocol"]),
-    ("measure/agent", &["launch", "protocol"]),
+    ("measure/agent", &["launch", "machine", "protocol"]),
     ("measure/peer", &["protocol"]),
     ("measure/plugins", &["keeper", "launch", "protocol", "stats"]),
     ("measure/relink", &["stats"]),

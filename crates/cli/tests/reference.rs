@@ -124,7 +124,7 @@ fn without_repeated_options(help: &str, described: &mut Described) -> (String, V
         if count > missing.len() + 1 {
             let without = match missing.as_slice() {
                 [] => String::new(),
-                missing => format!(" without {}", missing.join(", ")),
+                missing => format!(" except {}", missing.join(", ")),
             };
             listed.push(format!("*{heading}*{without}"));
             repeated.retain(|name| !names.contains(name));
@@ -181,7 +181,7 @@ fn brief(text: &str) -> String {
 #[test]
 fn the_reference_is_what_help_says() {
     let mut text = String::from(
-        "# The command line\n\nGenerated from `--help`; a test checks it. Each option is described briefly, at the first command that has it. `plumb COMMAND --help` has all paragraphs and examples. `--store`, `--json`, `--quiet` \
+        "# The command line\n\nGenerated from `--help`; a test checks it. Each option is described briefly, at the first command that has it. `plumb COMMAND --help` has full descriptions and examples. `--store`, `--json`, `--quiet` \
          and `--help` work with every command that can use them.\n",
     );
     let mut described = Described::default();
@@ -394,7 +394,7 @@ A reference has figures from other machines: published ones that plumb ships, or
     plumb compare reference:linode-360-2010 last
     plumb run bonnie --expect reference:linode-360-2010
 
-Such a comparison has no verdict (`uncalibrated`): the figures come from another machine, time and usually program.
+Such a comparison has no verdict (`uncalibrated`): machines, times and usually programs differ.
 
 ## Your own machines
 
@@ -411,7 +411,7 @@ only if a threefold change in the machine's speed would not alter the verdict (a
 The worst of a few runs is uncertain: use many. `plumb reference export NAME --merge A --merge B` combines files.
 With fewer than eight hosts, a reference is not a population.
 
-Put expected figures of this machine into `~/.config/plumb/expect.toml`:
+Put expected figures for this machine into `~/.config/plumb/expect.toml`:
 
     [expect]
     'network.tcp' = '9Gbit/s'
@@ -499,9 +499,9 @@ evidence, its effect and a fix. It does not need root and runs in containers and
 | C | 3 to 5 |
 | D | 6 to 8 |
 | E | 9 to 11 |
-| F | 12 and more |
+| F | 12 or more |
 
-The grade rates how hard it is to get precise results, not the speed of the machine. Intervals are correct even at grade F, only wider. `plumb doctor --audit` (ten minutes) measures how much identical programs differ in each kind of
+The grade rates how hard it is to get precise results, not the speed of the machine. Intervals are correct even at grade F, just wider. `plumb doctor --audit` (ten minutes) measures how much identical programs differ in each kind of
 work. `plumb run --prepare lab` fixes some of the symptoms for one run ([preparations.md](preparations.md)).
 
 ## The symptoms

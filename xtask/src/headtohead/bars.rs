@@ -24,7 +24,7 @@ const WRONG_AT_MOST: f64 = 0.05;
 pub const EXPLAINED: &str = "\n\
 Before each part, 27 null pairs per program and neighbour set the bars: if 20 s suffices at that spread \
 ([validation](validation.md), *found within a time limit*), plumb finds four in five differences, and proves three in five A/A \
-comparisons equivalent within 1 %. A bar is *broken* if a tool that barely keeps it would score this badly in fewer than 1 of 100 \
+comparisons equivalent within 1 %. A bar is *broken* if a tool that barely meets it would score this badly less than once in 100 \
 head-to-heads of this size.\n";
 
 /// The pilot of a comparison's cell, in its own part.

@@ -260,7 +260,7 @@ fn page(all: &[GateLine], typed: &str) -> String {
          Written by `cargo xtask gates {typed}` on {}; do not edit. {} gates, {hours:.1} h, {}, {}.\n\n\
          Each gate is `plumb ab --prove={} --budget {BUDGET} A A`: one program twice, plus two control sides, one with \
          {} % more work. A gate that exits with 1 is false. Bar: at most {allowed} false gate in {of}. Gates that do not find \
-         the planted work abstain (exit code 5) with the reason. {verdict}\n\n\
+         the planted work abstain (exit code 5) and say why. {verdict}\n\n\
          | program | neighbour | false gates | planted work found | stated power | time each |\n\
          |---|---|---|---|---|---|\n",
         part.date,

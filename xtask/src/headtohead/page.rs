@@ -339,9 +339,9 @@ fn injected(parts: &[Part]) -> String {
 
 fn injected_on(part: &Part) -> String {
     let mut text = format!(
-        "\nOn {}: {} The neighbour burns one CPU in bursts and pauses of {:.1} s on average, \
+        "\nOn {}: {} The neighbour alternately burns one CPU and pauses, {:.1} s each on average, \
          exponentially distributed.\n\n\
-         | program | a round | rounds of A | added for 1, 2, 5 % | time of A | of it start-up |{}\n|---|---|---|---|---|---|{}\n",
+         | program | a round | rounds of A | added for 1, 2, 5 % | time of A | of which start-up |{}\n|---|---|---|---|---|---|{}\n",
         part.machine,
         truth(part),
         neighbour::MEAN_BURST_S,
@@ -395,7 +395,7 @@ fn instructions(program: &Calibrated) -> String {
 /// The median ratio that every tool measured, undisturbed: whether the injection is what it should be.
 fn seen(all: &[&ToolComparison]) -> String {
     let mut table = String::from(
-        "\nMedian ratio of B over A as measured undisturbed by plumb, hyperfine, criterion and tango:\n\n\
+        "\nMedian ratio of B to A, undisturbed, as measured by plumb, hyperfine, criterion and tango:\n\n\
          | program | A/A | 1 % | 2 % | 5 % |\n|---|---|---|---|---|\n",
     );
     let ratios: [fn(&ToolComparison) -> f64; 4] = [

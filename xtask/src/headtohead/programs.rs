@@ -93,7 +93,7 @@ const fn integer(name: &'static str, aim_s: f64) -> RoundsProgram {
 const fn gzip(name: &'static str, aim_s: f64) -> RoundsProgram {
     RoundsProgram {
         name,
-        round: "`gzip -c` of 16 bytes more of text",
+        round: "`gzip -c` of 16 more bytes of text",
         aim_s,
         trial: 40_000,
         source: None,

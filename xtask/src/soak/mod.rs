@@ -198,8 +198,8 @@ fn page(options: &SoakOptions, outcome: &KillTotals, took: Duration) -> String {
 }
 
 const PROMISES: &str = "\
-A suite of short points (computation, a file, several processes, a command that leaves a process in another session, in \
-every fifth run also ssh) runs alongside a load, while another process reads the store. plumb gets SIGKILL once a certain number \
+A suite of short points (computation, a file, several processes, a command that leaves a process in another session, and, \
+in every fifth run, ssh) runs alongside a load, while another process reads the store. plumb gets SIGKILL once a certain number \
 of invocations (from none to all but one) have visible samples, or up to 0.4 s later. Then:\n\n\
 - every sample that was visible before is unchanged, and the store is intact;\n\
 - after 2 s no process, mount or temporary file remains;\n\
@@ -233,7 +233,7 @@ const SETTINGS: &str = "
 ## Settings of the machine
 
 A run sets huge pages and swappiness for its duration, swappiness for each round and the ICMP limit for each invocation \
-(in a fake file tree also turbo and two CPUs' governors). Up to 0.7 s after its start, plumb, its keeper, or both are \
+(plus, in a fake file tree, turbo and two CPUs' governors). Up to 0.7 s after its start, plumb, its keeper, or both are \
 killed; if both, another plumb starts. Within 2 s, every file must have its old value and no journal may remain. As \
 root, every second kill uses this machine's real settings.\n\n\
 | | |\n|---|---|\n";

@@ -142,10 +142,10 @@ pub fn failures(stretches: &[Stretch]) -> Vec<String> {
 /// The chapter of the page.
 pub fn chapter(stretches: &[Stretch]) -> String {
     let mut page = format!(
-        "\n## Quiet and disturbed runs\n\n`plumb {RUN}`, alone and next to a process that burns a CPU in bursts, \
+        "\n## Quiet and disturbed runs\n\n`plumb {RUN}`, alone and alongside a process that burns a CPU in bursts, \
         half the time. *Others* is other processes' CPU time plus steal, from /proc/stat. If it is under {QUIET}, \
         at most {} % of the invocations may be flagged as disturbed; with the neighbour, at least {} % must.\n\n\
-         | neighbour | others, of a CPU | invocations | flagged | by |\n|---|---|---|---|---|\n",
+         | neighbour | others, in CPUs | invocations | flagged | by |\n|---|---|---|---|---|\n",
         MOST_FLAGGED * 100.0,
         FEWEST_FLAGGED * 100.0,
     );

@@ -83,7 +83,8 @@ pub use record::{
 pub use restricted::Restricted;
 pub use rung::Rung;
 pub use sample::{
-    Histogram, InvocationEnd, Outcome, Ready, Samples, SamplesError, Usage, UsageSource,
+    Histogram, InvocationEnd, Outcome, Ready, Samples, SamplesError, SharedStart, Usage,
+    UsageSource,
 };
 pub use search::{SearchEffort, SearchGoal, Searched, trials};
 pub use secrets::{DIGEST_DIGITS, KnownSecrets, STRUCK, names_a_secret, placeholders};

@@ -257,6 +257,20 @@ pub struct Ready {
     /// it, whatever the process says; None in other runs, and in those of versions that did not store it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub paused_ns: Option<u64>,
+    /// When its samples began, if they began together with those of other machines. The engine writes it, whatever the process says.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub shared_start: Option<SharedStart>,
+}
+
+/// A start that several machines share, on the clock of one of them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SharedStart {
+    /// When the samples were to begin, on this machine's CLOCK_MONOTONIC, in nanoseconds.
+    pub at_ns: u64,
+    /// What this clock showed more than the one that all machines are compared with, in nanoseconds.
+    pub ahead_ns: i64,
+    /// The largest error of `ahead_ns`: half of the fastest round trip, in nanoseconds.
+    pub error_ns: u64,
 }
 
 /// How an invocation ended.

@@ -118,7 +118,7 @@ pub struct AbArgs {
     /// Exit with 5 if there is no clear verdict
     #[arg(long)]
     strict: bool,
-    /// Do not first copy your own executables into one folder
+    /// Do not copy your own executables into one folder first
     #[arg(long, hide_short_help = true)]
     no_copy: bool,
     /// Run each command with /bin/sh -c
@@ -221,6 +221,7 @@ fn on_machines(
         keeps_secrets: execution.keep_secrets,
         confirming: None,
         fail_on: FailPolicy { fail_on: args.fail_on, strict: args.strict },
+        together: false,
     };
     measure_on(&request, store, ui)
 }

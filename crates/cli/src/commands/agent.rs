@@ -3,17 +3,20 @@
 use std::collections::BTreeMap;
 use std::fs;
 use std::io::{stdin, stdout};
-use std::os::fd::AsFd;
+use std::os::fd::{AsFd, OwnedFd};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{Receiver, channel};
+use std::thread;
 use std::time::Duration;
 
 use clap::{Arg, ArgAction, Args, Command, FromArgMatches};
 use plumb_agent::{
-    AgentEnd, AgentTicket, AgentWork, EventSpool, LogLine, NearRequest, PlannedWork, read_ticket,
-    watch,
+    AgentEnd, AgentTicket, AgentWork, EventSpool, LogLine, NearRequest, PlannedWork, SharedSpool,
+    StartPosition, read_ticket, watch,
 };
-use plumb_model::{KnownSecrets, Machine, Plan, RunRecord};
+use plumb_engine::SharedGate;
+use plumb_model::{KnownSecrets, Machine, Plan, RunRecord, SharedStart};
 use plumb_store::SecretSalt;
 
 use crate::commands::ab::AbArgs;
@@ -23,6 +26,7 @@ use crate::commands::run::RunArgs;
 use crate::commands::subcommand::{Context, Subcommand};
 use crate::error::{CommandError, Exit, Result};
 use crate::fleet::agent_command::AgentCommand;
+use crate::interrupt;
 use crate::locate;
 use crate::measuring::execute::{ReadyRun, take_lock};
 use crate::measuring::job::MeasuringJob;
@@ -33,6 +37,10 @@ use crate::ui::Ui;
 
 /// Whether the near end was gone before the run ended.
 static NEAR_END_GONE: AtomicBool = AtomicBool::new(false);
+/// While it waits for a start, an agent looks this often whether it should stop.
+const LOOK: Duration = Duration::from_millis(100);
+/// No start is further ahead than this.
+const LONGEST_WAIT: Duration = Duration::from_secs(10);
 /// After the near end is gone, a run ends within this time in order; then at once.
 const END_WITHIN: Duration = Duration::from_secs(3);
 
@@ -57,11 +65,24 @@ fn agent(args: &AgentArgs, ui: &Ui) -> Result<Exit> {
     let mut setup = Setup::start()?;
     // Whatever happens from here on, the keeper removes it.
     let folder = own_folder(&mut setup, args.folder.as_deref())?;
-    watch(lines, end_run).map_err(|error| bug(&error))?;
     let output = stdout().as_fd().try_clone_to_owned().map_err(|error| bug(&error))?;
-    let mut spool = EventSpool::begin(output, &ticket.nonce, env!("CARGO_PKG_VERSION"))
+    let spool = EventSpool::begin(output, &ticket.nonce, env!("CARGO_PKG_VERSION"))
         .map_err(|error| CommandError::failed(error.0))?;
-    let line = match carry_out(&ticket, setup, &folder, &mut spool, ui) {
+    let log = SharedSpool::of(spool);
+    let (announce, announced) = channel();
+    let gate = NearEndGate { log: log.clone(), announced };
+    let answers = log.clone();
+    let heed = move |request| match request {
+        NearRequest::Clock(number) => {
+            let monotonic_ns = plumb_machine::now().monotonic_ns;
+            // If the near end is gone, its next request says so.
+            let _ = answers.push(&LogLine::Clock { number, monotonic_ns });
+        }
+        NearRequest::Start(start) => drop(announce.send(start)),
+        NearRequest::Stop | NearRequest::Gone => end_run(request),
+    };
+    watch(lines, heed).map_err(|error| bug(&error))?;
+    let line = match carry_out(&ticket, setup, &folder, &gate, ui) {
         Ok(end) => LogLine::Ended(end),
         Err(error) => LogLine::Refused {
             exit: error.exit().number(),
@@ -69,11 +90,34 @@ fn agent(args: &AgentArgs, ui: &Ui) -> Result<Exit> {
             hints: error.hints().to_vec(),
         },
     };
-    spool.end(&line).map_err(|error| CommandError::failed(error.0))?;
+    log.end(&line).map_err(|error| CommandError::failed(error.0))?;
     Ok(Exit::Fine)
 }
 
-/// What the near end wants: both requests end the run. If the near end is gone, the process does not wait long for that; its keeper
+/// Where invocations wait until the near end announces when the samples of all machines begin.
+struct NearEndGate {
+    log: SharedSpool<OwnedFd>,
+    announced: Receiver<SharedStart>,
+}
+
+impl SharedGate for NearEndGate {
+    fn wait(&self, round: u32, turn: u32) -> Option<SharedStart> {
+        let line = LogLine::AtStart(StartPosition { round, turn });
+        // If the near end is gone, the run is interrupted.
+        let _ = self.log.push(&line);
+        while !interrupt::is_interrupted() {
+            let Ok(start) = self.announced.recv_timeout(LOOK) else { continue };
+            let now_ns = plumb_machine::now().monotonic_ns;
+            let left = Duration::from_nanos(start.at_ns.saturating_sub(now_ns));
+            // An honest near end announces it less than a second ahead.
+            thread::sleep(left.min(LONGEST_WAIT));
+            return Some(start);
+        }
+        None
+    }
+}
+
+/// Ends the run, which the near end wants with both requests. If the near end is gone, the process does not wait long for that; its keeper
 /// then ends all others and restores the machine.
 fn end_run(request: NearRequest) {
     let own = rustix::process::getpid();
@@ -83,7 +127,7 @@ fn end_run(request: NearRequest) {
     // As a user does with Ctrl-C: once to end in order, twice to end at once.
     let _ = rustix::process::kill_process(own, rustix::process::Signal::TERM);
     if request == NearRequest::Gone {
-        std::thread::sleep(END_WITHIN);
+        thread::sleep(END_WITHIN);
         let _ = rustix::process::kill_process(own, rustix::process::Signal::TERM);
     }
 }
@@ -106,7 +150,7 @@ fn carry_out(
     ticket: &AgentTicket,
     mut setup: Setup,
     folder: &Path,
-    spool: &mut EventSpool<std::os::fd::OwnedFd>,
+    gate: &NearEndGate,
     ui: &Ui,
 ) -> Result<AgentEnd> {
     let salt = SecretSalt::of_digits(&ticket.salt)
@@ -130,13 +174,18 @@ fn carry_out(
         job.plan = Plan { dir: job.plan.dir.clone(), ..before.plan.clone() };
         job.before = Some(before.clone());
     }
+    let mut with_others: Option<&dyn SharedGate> = None;
+    if let Some(seed) = ticket.together {
+        job.plan.seed = seed;
+        with_others = Some(gate);
+    }
     let explicit = job.explicit;
     let lock = if job.lock { Some(take_lock(ui)?) } else { None };
     let ready = ReadyRun::of(setup, &mut job, ticket.run, salt, ui)?;
     if let Some(before) = &ticket.before {
         refuse_other_machine(before, ready.machine())?;
     }
-    let ended = ready.carry_out(&job, spool)?;
+    let ended = ready.carry_out(&job, with_others, &mut gate.log.clone())?;
     drop(lock);
     Ok(AgentEnd {
         interrupted: ended.interrupted,

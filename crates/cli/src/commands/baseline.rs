@@ -330,6 +330,7 @@ fn measure_on_machines(
         keeps_secrets: execution.keep_secrets,
         confirming: None,
         fail_on: FailPolicy::default(),
+        together: false,
     };
     let mut members = Vec::new();
     let mut exits = Vec::with_capacity(args.fresh);

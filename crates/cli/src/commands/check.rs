@@ -52,7 +52,7 @@ use crate::ui::Ui;
 
 plumb repeats the baseline's measurements once. If some series look different, it measures them again in three runs \
 ten minutes later, and only these runs decide. Across all series, at most 1 in 100 checks of an unchanged machine \
-fails (with --on, per machine). plumb also compares with the first baseline of this name, to detect gradual slow-downs. \
+fails (with --on, per machine). plumb also checks against the first baseline of this name, to detect gradual slow-downs. \
 It ignores alerts if a program differs from itself, and alerts smaller than the control workload's drift. Small changes are \
 undecided if all runs of the baseline began within an hour and there are no earlier runs to compare with.
 

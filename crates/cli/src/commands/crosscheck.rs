@@ -35,7 +35,7 @@ use crate::ui::Ui;
   plumb crosscheck language --from ~/langs-performance --budget 30m
                                                    loops compared with those of a checkout
 
-As `plumb ab` does, each row compares an installed tool with the workload that should give the same result. A row \
+Like `plumb ab`, each row compares an installed tool with the workload that should give the same result. A row \
 agrees if the whole interval of the ratio is inside its band, and disagrees (exit code 1) if it is entirely outside. plumb \
 explains rows whose work differs, and names the Debian packages of missing tools. Without --budget, a row may take two \
 minutes and a family ten; unused time goes to the next row. If you are root, some rows use `thp=always` or a separate \

@@ -160,6 +160,7 @@ fn exec(args: &ExecArgs, store: Option<&Path>, ui: &Ui) -> Result<Exit> {
             keeps_secrets: args.goal.execution.keep_secrets,
             confirming: args.confirm.confirming(!args.goal.execution.no_lock),
             fail_on: FailPolicy::default(),
+            together: false,
         };
         return measure_on(&request, store, ui);
     }

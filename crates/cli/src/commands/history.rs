@@ -26,9 +26,9 @@ use crate::ui::Ui;
   plumb history cpu.sieve --by kind               on all hosts of this kind of machine
 
 Recorded changes (kernel, versions, settings) split the history into sections. plumb removes changes that all series \
-of a run share, then looks for steps in each section. Even without steps, 1 time in 1000 it reports a certain one, and \
-1 time in 100 a suspected one; confirm a suspected step with `plumb ab`. With runs on enough days, it also reports effects of \
-the time of day and the weekday.")]
+of a run share, then looks for steps in each section. Even without steps, it reports a certain one 1 time in 1000, and \
+a suspected one 1 time in 100; confirm a suspected step with `plumb ab`. With runs on enough days, it also reports effects of \
+time of day and day of week.")]
 pub struct HistoryArgs {
     /// A series (`cpu.sieve/rate`), a point, a workload, or a measured command
     series: String,

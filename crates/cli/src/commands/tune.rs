@@ -29,9 +29,9 @@ use crate::ui::Ui;
   plumb tune --restore             undo the changes of a killed run
   plumb run --set thp=never        set one knob for a run
 
---advise tries one setting at a time, alternating with unmodified runs, and keeps none. A setting helps if the whole interval \
-shows the work more than 5 % faster, confirmed on fresh pairs. plumb shows the commands to set and undo it. \
-Exit codes: 0 if plumb found settings that help, or ruled all out; 5 if it is undecided.
+--advise tries one setting at a time, alternating with unmodified runs, and keeps none. A setting helps if the work is \
+over 5 % faster across the whole interval, confirmed on fresh pairs. plumb shows the commands to set and undo it. \
+Exit codes: 0 if plumb found settings that help, or ruled them all out; 5 if undecided.
 
 plumb changes settings only for the duration of a run. If it is killed, it restores them the next time it starts; a reboot \
 also resets them. docs/preparations.md explains each knob and its risks.")]

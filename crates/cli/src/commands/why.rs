@@ -34,8 +34,8 @@ use crate::ui::Ui;
   plumb why --json cpu.sieve
   plumb explain cause.cpu-quota                    what a cause is, and how it is removed
 
-plumb removes suspects one at a time, and alternates modified with unmodified runs. A suspect is a cause if the whole \
-interval shows the work more than 5 % faster without it, confirmed on fresh pairs. plumb restores everything afterwards. \
+plumb removes suspects one at a time, and alternates modified with unmodified runs. A suspect is a cause if the work \
+is over 5 % faster without it across the whole interval, confirmed on fresh pairs. plumb restores everything afterwards. \
 Without root, it tests what it can and lists the rest. docs/why.md lists the causes.
 
 Exit codes: 0 if plumb found causes, or ruled out all suspects; 5 if it is undecided.")]

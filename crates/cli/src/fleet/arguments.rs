@@ -24,7 +24,7 @@ pub struct MachineArgs {
     /// copies. ssh must connect without a prompt (docs/fleet.md).
     #[arg(long, value_name = "HOST,…", value_delimiter = ',')]
     on: Vec<String>,
-    /// Measure on the machines of an Ansible inventory (INI, YAML or JSON)
+    /// Measure on the machines in an Ansible inventory (INI, YAML or JSON)
     ///
     /// JSON as from `ansible-inventory --list`. plumb reads the variables ansible_host, ansible_port, ansible_user,
     /// ansible_ssh_private_key_file and ansible_connection.
@@ -42,6 +42,43 @@ pub struct ConfirmArgs {
     /// Repeat results that are slow for their kind of machine, in three fresh runs
     #[arg(long, hide_short_help = true)]
     confirm: bool,
+}
+
+/// Whether machines measure together.
+#[derive(Debug, Default, Args)]
+#[command(next_help_heading = "On other machines")]
+pub struct TogetherArgs {
+    /// Start each invocation on all machines at the same time, and report the sum of their rates
+    ///
+    /// Shows how much a server, network or filesystem that they share delivers in total. 15 rounds of 2 s each, unless
+    /// --max-invocations and --invocation-time say otherwise.
+    #[arg(long, hide_short_help = true)]
+    together: bool,
+}
+
+impl TogetherArgs {
+    /// Whether machines measure together.
+    pub fn is_given(&self) -> bool {
+        self.together
+    }
+
+    /// Refuses machines that could never be ready at the same time.
+    ///
+    /// # Errors
+    /// When there is one machine alone, or fewer measure at once than there are.
+    pub fn check(&self, machines: usize, at_once: usize) -> Result<()> {
+        if self.together && machines < 2 {
+            return Err(CommandError::usage("--together needs two or more machines")
+                .hint("--on local,HOST    measures on this machine and another"));
+        }
+        if self.together && at_once < machines {
+            return Err(CommandError::usage(format!(
+                "--together needs all {machines} machines at once, but --at-once is {at_once}"
+            ))
+            .hint(format!("--at-once {machines}")));
+        }
+        Ok(())
+    }
 }
 
 /// Runs that confirm slow results.

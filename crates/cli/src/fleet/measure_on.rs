@@ -9,8 +9,8 @@ use std::thread::{self, Builder};
 use std::time::{Duration, Instant};
 
 use plumb_agent::{
-    AgentEnd, AgentTicket, AgentWork, MachineAddress, PlannedWork, TICKET_SCHEMA, VisitFailure,
-    VisitListener, transport_to, visit,
+    AgentEnd, AgentTicket, AgentWork, MachineAddress, PlannedWork, StartPosition, TICKET_SCHEMA,
+    VisitFailure, VisitListener, transport_to, visit,
 };
 use plumb_analysis::{CONFIRMS_LABEL, SlowResults, slow_results};
 use plumb_model::{
@@ -27,6 +27,7 @@ use crate::fleet::binaries::binary_for;
 use crate::fleet::outcome::{MachineRun, exit, exit_of_machines};
 use crate::fleet::progress::FleetProgress;
 use crate::fleet::show::{findings, show_fleet};
+use crate::fleet::start_barrier::StartBarrier;
 use crate::fleet::typed_words::words_for_agents;
 use crate::measuring::job::FailPolicy;
 use crate::planning::secrets;
@@ -63,6 +64,8 @@ pub struct FleetRequest {
     pub confirming: Option<ConfirmingRuns>,
     /// What verdicts mean for the exit code.
     pub fail_on: FailPolicy,
+    /// Whether each invocation begins at the same time on all machines.
+    pub together: bool,
 }
 
 /// What the machines measure.
@@ -205,6 +208,7 @@ fn confirm_slow(
             keeps_secrets: request.keeps_secrets,
             confirming: None,
             fail_on: FailPolicy::default(),
+            together: false,
         };
         exits.push(exit(&carry_out(&again, store, None, ui)?));
         if exits.contains(&Exit::Interrupted) {
@@ -285,6 +289,7 @@ fn tickets(request: &FleetRequest, fleet: Option<Id>, store: &Store) -> Result<V
     let of_fleet = fleet.map(|fleet| (FLEET_LABEL.to_owned(), short(fleet)));
     let mut tickets = Vec::with_capacity(request.machines.len());
     let ids = plumb_machine::fresh_ids(request.machines.len());
+    let together = request.together.then(|| plumb_machine::now().monotonic_ns & 0xffff_ffff);
     for (index, (machine, run)) in request.machines.iter().zip(ids).enumerate() {
         let mut labels: BTreeMap<String, String> = of_fleet.clone().into_iter().collect();
         let work = match &request.work {
@@ -311,6 +316,7 @@ fn tickets(request: &FleetRequest, fleet: Option<Id>, store: &Store) -> Result<V
             labels,
             before: None,
             salt: salt.clone(),
+            together,
         });
     }
     Ok(tickets)
@@ -332,19 +338,22 @@ fn visit_all(
         .map(|(index, (machine, ticket))| (index, machine, ticket))
         .collect();
     let threads = visits.len().min(request.at_once);
+    let barrier = Arc::new(StartBarrier::of(visits.len()));
     let visits = Arc::new(Mutex::new(visits));
     let (sender, news) = sync_channel(MOST_WAITING);
     for _ in 0..threads {
         let visits = Arc::clone(&visits);
         let stop = Arc::clone(stop);
+        let barrier = Arc::clone(&barrier);
         let sender = sender.clone();
         let visiting = move || {
             loop {
                 // The guard ends with this statement: others take their next machine meanwhile.
                 let next = visits.lock().unwrap_or_else(PoisonError::into_inner).pop();
                 let Some((machine, address, ticket)) = next else { return };
-                NewsSender { machine, sender: &sender, taken: 0, stop: &stop }
+                NewsSender { machine, sender: &sender, taken: 0, stop: &stop, barrier: &barrier }
                     .visit(&address, ticket);
+                barrier.leave(machine, plumb_machine::now().monotonic_ns);
             }
         };
         Builder::new()
@@ -379,6 +388,7 @@ struct NewsSender<'s> {
     /// Events that came so far.
     taken: u64,
     stop: &'s StopFlags,
+    barrier: &'s StartBarrier,
 }
 
 impl NewsSender<'_> {
@@ -401,6 +411,7 @@ impl NewsSender<'_> {
             };
             let Some(pause) = RECONNECT_AFTER.get(tries) else { break ended };
             tries += 1;
+            self.barrier.restart(self.machine);
             let text = format!("{why}; reconnecting in {} s", pause.as_secs());
             let _ = self.send(NewsKind::Said(text), &mut || {});
             if !self.pause(*pause) {
@@ -477,6 +488,14 @@ impl VisitListener for NewsSender<'_> {
 
     fn is_interrupted(&self) -> bool {
         self.stop.is_set(self.machine)
+    }
+
+    fn at_start(&mut self, position: StartPosition) {
+        self.barrier.arrive(self.machine, position, plumb_machine::now().monotonic_ns);
+    }
+
+    fn start_ns(&mut self) -> Option<u64> {
+        self.barrier.start_ns(self.machine)
     }
 }
 

@@ -8,4 +8,5 @@ pub mod outcome;
 mod progress;
 pub mod show;
 pub mod slurm;
+mod start_barrier;
 mod typed_words;

@@ -44,7 +44,9 @@ pub fn show_fleet(store: &Store, fleet: &FleetRecord, full: bool, ui: &Ui) -> Re
         })
         .collect();
     let is_on_slurm = store.slurm_fleets()?.iter().any(|slurm| slurm.fleet == fleet.fleet);
-    let view = FleetView { fleet, machines: &machines, kinds: &kinds, is_full };
+    let together = plumb_query::together_of_fleet(store, fleet)?;
+    let view =
+        FleetView { fleet, machines: &machines, kinds: &kinds, together: &together, is_full };
     if ui.wants_json() {
         ui.out(&fleet_json(&view).map_err(|error| CommandError::bug(error.to_string()))?);
     } else {

@@ -5,7 +5,7 @@ use std::thread;
 use std::time::Duration;
 
 use plumb_analysis::{FailedInvocations, RunFinding};
-use plumb_engine::{Ended, EngineError, Identity, RunContext, SystemClock};
+use plumb_engine::{Ended, EngineError, Identity, RunContext, SharedGate, SystemClock};
 use plumb_keeper::{LockError, MeasuringLock};
 use plumb_launch::{KeeperLauncher, LaunchRefusal, LauncherSettings, SlotReport};
 use plumb_model::{
@@ -61,7 +61,7 @@ pub fn execute(setup: Setup, mut job: MeasuringJob<'_>, ui: &Ui) -> Result<Store
         page: live.as_ref(),
         announce: Some(ui.clone()),
     };
-    let ended = ready.carry_out(&job, &mut listeners);
+    let ended = ready.carry_out(&job, None, &mut listeners);
     // After the cleaning: the next run must not start next to what this one left.
     drop(lock);
     listeners.progress.finish();
@@ -132,17 +132,23 @@ impl ReadyRun {
         &self.identity.target.machine
     }
 
-    /// Carries the plan out, and leaves the machine as it was.
+    /// Carries the plan out, and leaves the machine as it was. Each invocation waits at the gate, if there is one, for other machines.
     ///
     /// # Errors
     /// When the run could not go on.
-    pub fn carry_out(mut self, job: &MeasuringJob<'_>, sink: &mut dyn EventSink) -> Result<Ended> {
+    pub fn carry_out(
+        mut self,
+        job: &MeasuringJob<'_>,
+        gate: Option<&dyn SharedGate>,
+        sink: &mut dyn EventSink,
+    ) -> Result<Ended> {
         let mut recorder = recorder(&job.plan)?;
         recorder.only = job.watched;
         let context = RunContext {
             clock: &SystemClock,
             monitors: &mut recorder,
             interrupted: &interrupt::is_interrupted,
+            gate,
         };
         let before = job.before.as_ref();
         let ended =

@@ -83,6 +83,21 @@ impl PlanRequest {
         }
     }
 
+    /// The request with so many invocations of every point, whatever precision they reach. Only a typed budget ends them earlier.
+    pub fn with_invocations(mut self, count: usize, args: &GoalArgs) -> Self {
+        if args.execution.budget.is_none() {
+            self.budget_ns = None;
+        }
+        for planned in &mut self.points {
+            planned.rules = None;
+        }
+        self.goal = Goal::Rules(StoppingRules {
+            max_invocations: Some(count),
+            ..StoppingRules::fixed(count)
+        });
+        self
+    }
+
     /// The points that names stand for, with what their suites say of them; `companions` run beside all of them. A soak
     /// goes on for `soak_ns`, whatever the rules are.
     ///

@@ -19,6 +19,7 @@ mod run_reader;
 pub mod testing;
 #[cfg(test)]
 mod tests;
+mod together;
 mod why;
 
 pub use asked::Asked;
@@ -108,6 +109,7 @@ pub use plumb_stats::sessions::SessionNoise;
 pub use plumb_stats::side_effects::RuleOfOneSide;
 pub use plumb_stats::standing_out::{CannotTell, FEWEST_SERIES, Stood};
 pub use run_reader::{CountersOf, RecordOf, RunReader};
+pub use together::{LEAST_OVERLAP, MachineShare, TogetherFinding, together};
 pub use why::{
     AfterCauses, CandidateExperiment, CandidateFinding, CandidateOutcome, LEAST_EFFECT, WhyFinding,
 };

@@ -2,7 +2,9 @@
 
 use std::collections::BTreeSet;
 
-use plumb_analysis::{CONFIRMS_LABEL, KindFinding, MachineOfFleet, by_kind};
+use plumb_analysis::{
+    CONFIRMS_LABEL, KindFinding, MachineOfFleet, TogetherFinding, by_kind, together,
+};
 use plumb_model::{FleetRecord, Id};
 use plumb_store::{RunSummary, Store, StoreError};
 
@@ -24,4 +26,24 @@ pub fn kinds_of_fleet(store: &Store, fleet: &FleetRecord) -> Result<Vec<KindFind
         |run: &RunSummary| run.labels.get(CONFIRMS_LABEL).is_some_and(|of| confirmed.contains(of));
     runs.extend(store.summaries()?.iter().filter(|run| confirms(run)).map(|run| run.run));
     Ok(by_kind(&machines, &read(store, Selection::Runs(&runs))?))
+}
+
+/// What the machines of a fleet came to together, if they measured together; nothing if they did not.
+///
+/// # Errors
+/// When the store cannot be read.
+pub fn together_of_fleet(
+    store: &Store,
+    fleet: &FleetRecord,
+) -> Result<Vec<TogetherFinding>, StoreError> {
+    // Records have all samples, so they are not read only to see whether they have shared starts.
+    if !fleet.command.iter().any(|word| word == "--together") {
+        return Ok(Vec::new());
+    }
+    let mut records = Vec::with_capacity(fleet.machines.len());
+    for machine in &fleet.machines {
+        let has_begun = !store.ends_of(&[machine.run])?.is_empty();
+        records.push(if has_begun { Some(store.record(machine.run)?) } else { None });
+    }
+    Ok(together(&records))
 }

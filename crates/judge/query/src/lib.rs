@@ -16,7 +16,7 @@ mod stored_runs;
 pub use check::of_check;
 pub use counters::counters;
 pub use earlier::others;
-pub use fleet::kinds_of_fleet;
+pub use fleet::{kinds_of_fleet, together_of_fleet};
 pub use labelled::{MOST_GROUPED, NamedRuns, labelled};
 pub use previous::{SinceLastRun, since_last};
 pub use series::{Selection, SeriesByRun, fill, keep, read, read_costs};

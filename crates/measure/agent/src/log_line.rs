@@ -32,6 +32,15 @@ pub enum LogLine {
         #[serde(with = "crate::as_value")]
         stamped: Stamped,
     },
+    /// The process of an invocation is ready, and waits for the start that the near end announces.
+    AtStart(StartPosition),
+    /// The answer to a request for the time.
+    Clock {
+        /// The number of the request.
+        number: u32,
+        /// CLOCK_MONOTONIC of this machine, in nanoseconds.
+        monotonic_ns: u64,
+    },
     /// The last line: the run is over.
     Ended(AgentEnd),
     /// The last line instead: the agent could not begin, or not go on.
@@ -43,6 +52,15 @@ pub enum LogLine {
         /// What to try.
         hints: Vec<String>,
     },
+}
+
+/// The place of an invocation in its run; earlier ones are less.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct StartPosition {
+    /// The round, from 0.
+    pub round: u32,
+    /// The turn of its point in the round, from 0.
+    pub turn: u32,
 }
 
 /// How a run ended at the agent.

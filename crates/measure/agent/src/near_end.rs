@@ -5,6 +5,7 @@ use std::os::fd::AsFd;
 use std::thread::Builder;
 use std::time::Duration;
 
+use plumb_model::SharedStart;
 use plumb_protocol::{LineError, LineReader};
 
 use crate::ticket::{AgentTicket, TICKET_SCHEMA};
@@ -20,12 +21,20 @@ const TICKET_WITHIN: Duration = Duration::from_secs(60);
 pub(crate) const BEAT: &str = "beat";
 /// The request to stop.
 pub(crate) const STOP: &str = "stop";
+/// The request for the time, with its number.
+pub(crate) const CLOCK: &str = "clock";
+/// The announcement of a start, with its three figures.
+pub(crate) const START: &str = "start";
 
 /// What the near end wants.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum NearRequest {
     /// That the run ends early, in order.
     Stop,
+    /// The time of this machine, in answer to the request of this number.
+    Clock(u32),
+    /// That the samples of an invocation begin.
+    Start(SharedStart),
     /// Nothing more: it is gone.
     Gone,
 }
@@ -62,14 +71,34 @@ pub fn watch<F: AsFd + Send + 'static>(
     let watching = move || {
         loop {
             match lines.next_line(Some(SILENCE)) {
-                Ok(line) if line == STOP => on(NearRequest::Stop),
                 // Whatever else it says, it is there.
-                Ok(_) | Err(LineError::Interrupted) => {}
+                Ok(line) => request(&line).into_iter().for_each(&mut on),
+                Err(LineError::Interrupted) => {}
                 Err(_) => return on(NearRequest::Gone),
             }
         }
     };
     Builder::new().name("near end".to_owned()).spawn(watching).map(drop)
+}
+
+/// The request in a line; None for a sign of life.
+fn request(line: &str) -> Option<NearRequest> {
+    let mut words = line.split(' ');
+    match words.next()? {
+        STOP => Some(NearRequest::Stop),
+        CLOCK => words.next()?.parse().ok().map(NearRequest::Clock),
+        START => Some(NearRequest::Start(SharedStart {
+            at_ns: words.next()?.parse().ok()?,
+            ahead_ns: words.next()?.parse().ok()?,
+            error_ns: words.next()?.parse().ok()?,
+        })),
+        _ => None,
+    }
+}
+
+/// The line that announces a start.
+pub(crate) fn announcement(start: SharedStart) -> String {
+    format!("{START} {} {} {}", start.at_ns, start.ahead_ns, start.error_ns)
 }
 
 #[cfg(test)]
@@ -78,7 +107,9 @@ mod tests {
     use std::sync::mpsc::channel;
     use std::time::Duration;
 
-    use super::{NearRequest, read_ticket, watch};
+    use plumb_model::SharedStart;
+
+    use super::{NearRequest, announcement, read_ticket, request, watch};
     use crate::ticket::AgentWork;
 
     #[test]
@@ -95,6 +126,17 @@ mod tests {
         drop(to);
         assert_eq!(requests.recv_timeout(Duration::from_secs(5)), Ok(NearRequest::Gone));
         assert!(requests.recv_timeout(Duration::from_secs(5)).is_err(), "the thread has ended");
+    }
+
+    #[test]
+    fn starts_and_requests_for_the_time_are_read_and_all_else_is_a_sign_of_life() {
+        let start = SharedStart { at_ns: 5_000_000_000, ahead_ns: -7, error_ns: 90_000 };
+        assert_eq!(request(&announcement(start)), Some(NearRequest::Start(start)));
+        assert_eq!(request("clock 3"), Some(NearRequest::Clock(3)));
+        for other in ["beat", "", "clock", "clock x", "start 1 2", "start -1 2 3", "started 1 2 3"]
+        {
+            assert_eq!(request(other), None, "{other}");
+        }
     }
 
     #[test]

@@ -2,6 +2,7 @@
 
 use std::collections::VecDeque;
 use std::os::fd::AsFd;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use plumb_model::{Event, EventSink, SinkError, Stamped};
@@ -50,7 +51,7 @@ impl<F: AsFd> EventSpool<F> {
     ///
     /// # Errors
     /// When the near end is gone, or does not read for half a minute.
-    pub fn end(mut self, line: &LogLine) -> Result<(), SinkError> {
+    pub fn end(&mut self, line: &LogLine) -> Result<(), SinkError> {
         self.push(line)?;
         let deadline = Instant::now() + LAST_LINES;
         while !self.waiting.is_empty() {
@@ -98,6 +99,51 @@ impl<F: AsFd> EventSpool<F> {
             }
         }
         Ok(())
+    }
+}
+
+/// A log that several threads of an agent write to: the one that measures, and the one that answers requests for the time.
+#[derive(Debug)]
+pub struct SharedSpool<F>(Arc<Mutex<EventSpool<F>>>);
+
+impl<F> Clone for SharedSpool<F> {
+    fn clone(&self) -> Self {
+        Self(Arc::clone(&self.0))
+    }
+}
+
+impl<F: AsFd> SharedSpool<F> {
+    /// Shares a log.
+    #[must_use]
+    pub fn of(spool: EventSpool<F>) -> Self {
+        Self(Arc::new(Mutex::new(spool)))
+    }
+
+    /// Writes a line that is no event and does not end the log.
+    ///
+    /// # Errors
+    /// When the near end is gone.
+    pub fn push(&self, line: &LogLine) -> Result<(), SinkError> {
+        self.locked().push(line)
+    }
+
+    /// Ends the log with this line.
+    ///
+    /// # Errors
+    /// When the near end is gone, or does not read for half a minute.
+    pub fn end(&self, line: &LogLine) -> Result<(), SinkError> {
+        self.locked().end(line)
+    }
+
+    fn locked(&self) -> MutexGuard<'_, EventSpool<F>> {
+        // No half of a line is left behind: lines are complete before they are written.
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl<F: AsFd> EventSink for SharedSpool<F> {
+    fn take(&mut self, event: &Stamped) -> Result<(), SinkError> {
+        self.locked().take(event)
     }
 }
 
@@ -160,6 +206,7 @@ mod tests {
         }
         let reader = thread::spawn(move || BufReader::new(near).lines().collect::<Vec<_>>());
         spool.end(&LogLine::Ended(AgentEnd::default())).unwrap();
+        drop(spool);
         let lines = reader.join().unwrap();
         let lines: Vec<LogLine> = lines
             .iter()

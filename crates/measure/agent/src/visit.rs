@@ -2,12 +2,13 @@
 
 use std::time::{Duration, Instant};
 
-use plumb_model::Stamped;
+use plumb_model::{SharedStart, Stamped};
 use plumb_protocol::LineError;
 
 use crate::checked_events::CheckedEvents;
-use crate::log_line::{AgentEnd, EVENTS_SCHEMA, LogLine};
-use crate::near_end::{BEAT, STOP};
+use crate::clock_offset::{ClockExchange, ClockOffset, EXCHANGES, offset};
+use crate::log_line::{AgentEnd, EVENTS_SCHEMA, LogLine, StartPosition};
+use crate::near_end::{BEAT, CLOCK, STOP, announcement};
 use crate::ticket::AgentTicket;
 use crate::transport::{AgentPipes, VisitFailure};
 
@@ -15,6 +16,8 @@ use crate::transport::{AgentPipes, VisitFailure};
 const BEAT_EVERY: Duration = Duration::from_secs(3);
 /// The near end looks this often whether it has to do something else.
 const LOOK: Duration = Duration::from_millis(200);
+/// The near end looks this often whether a start is announced: it is announced longer ahead.
+const LOOK_FOR_START: Duration = Duration::from_millis(5);
 /// The agent begins its log within this time.
 const BEGIN_WITHIN: Duration = Duration::from_secs(60);
 /// The agent takes its ticket within this time.
@@ -35,6 +38,12 @@ pub trait VisitListener {
 
     /// Whether somebody wants to stop.
     fn is_interrupted(&self) -> bool;
+
+    /// The agent waits at this position for the other machines.
+    fn at_start(&mut self, position: StartPosition);
+
+    /// When the samples at that position begin, on CLOCK_MONOTONIC of this machine, in nanoseconds; None until that is known.
+    fn start_ns(&mut self) -> Option<u64>;
 }
 
 /// Gives a ticket to an agent of this version of plumb, and passes on what happens, until its log ends.
@@ -47,7 +56,8 @@ pub fn visit(
     plumb: &str,
     listener: &mut dyn VisitListener,
 ) -> Result<AgentEnd, VisitFailure> {
-    let mut visit = AgentVisit { pipes, ticket, plumb, listener, beat_at: Instant::now() };
+    let beat_at = Instant::now();
+    let mut visit = AgentVisit { pipes, ticket, plumb, listener, beat_at, stop_by: None };
     let ended = visit.run();
     if matches!(ended, Err(VisitFailure::Failed(_) | VisitFailure::Unsupported { .. })) {
         visit.pipes.abandon();
@@ -63,6 +73,8 @@ struct AgentVisit<'v> {
     listener: &'v mut dyn VisitListener,
     /// When the last sign of life was given.
     beat_at: Instant,
+    /// When the agent has ended its run, if it was asked to stop.
+    stop_by: Option<Instant>,
 }
 
 impl AgentVisit<'_> {
@@ -75,19 +87,8 @@ impl AgentVisit<'_> {
         }
         self.begin()?;
         let mut events = CheckedEvents::of(self.ticket.run, self.ticket.before.as_ref());
-        let mut stop_by: Option<Instant> = None;
         loop {
-            for line in self.pipes.new_words() {
-                self.listener.say(line);
-            }
-            if stop_by.is_none() && self.listener.is_interrupted() {
-                stop_by = Some(Instant::now() + STOP_WITHIN);
-                self.send(STOP)?;
-            }
-            if stop_by.is_some_and(|by| Instant::now() > by) {
-                return Err(VisitFailure::Interrupted);
-            }
-            self.beat()?;
+            self.attend()?;
             let line = match self.pipes.line(LOOK) {
                 Ok(line) => line,
                 Err(LineError::Timeout | LineError::Interrupted) => continue,
@@ -101,7 +102,13 @@ impl AgentVisit<'_> {
                     events.accept(segment, ordinal, &stamped).map_err(VisitFailure::Failed)?;
                     self.take(stamped)?;
                 }
-                LogLine::Ended(end) if end.near_end_gone && stop_by.is_none() => {
+                LogLine::AtStart(position) => self.start(position)?,
+                LogLine::Clock { .. } => {
+                    return Err(VisitFailure::Failed(
+                        "the agent told the time, but was not asked".to_owned(),
+                    ));
+                }
+                LogLine::Ended(end) if end.near_end_gone && self.stop_by.is_none() => {
                     return Err(VisitFailure::Lost("the connection was lost there".to_owned()));
                 }
                 LogLine::Ended(end) => return Ok(end),
@@ -110,6 +117,65 @@ impl AgentVisit<'_> {
                 }
             }
         }
+    }
+
+    /// Passes on what the agent writes to stderr and what the user wants, and gives signs of life.
+    fn attend(&mut self) -> Result<(), VisitFailure> {
+        for line in self.pipes.new_words() {
+            self.listener.say(line);
+        }
+        if self.stop_by.is_none() && self.listener.is_interrupted() {
+            self.stop_by = Some(Instant::now() + STOP_WITHIN);
+            self.send(STOP)?;
+        }
+        if self.stop_by.is_some_and(|by| Instant::now() > by) {
+            return Err(VisitFailure::Interrupted);
+        }
+        self.beat()
+    }
+
+    /// Announces the start of the samples that the agent is ready for, once the other machines are ready, too.
+    fn start(&mut self, position: StartPosition) -> Result<(), VisitFailure> {
+        if self.ticket.together.is_none() {
+            let text = "the agent waits for other machines, but measures alone";
+            return Err(VisitFailure::Failed(text.to_owned()));
+        }
+        let ClockOffset { ahead_ns, error_ns } = self.clock_offset()?;
+        self.listener.at_start(position);
+        loop {
+            self.attend()?;
+            // An agent that was asked to stop does not wait.
+            if self.stop_by.is_some() {
+                return Ok(());
+            }
+            if let Some(start_ns) = self.listener.start_ns() {
+                let at_ns = start_ns.saturating_add_signed(ahead_ns);
+                return self.send(&announcement(SharedStart { at_ns, ahead_ns, error_ns }));
+            }
+            std::thread::sleep(LOOK_FOR_START);
+        }
+    }
+
+    /// How far the clock of the agent's machine is ahead of the one here.
+    fn clock_offset(&mut self) -> Result<ClockOffset, VisitFailure> {
+        let mut exchanges = Vec::new();
+        for number in 0..EXCHANGES {
+            let sent_ns = plumb_machine::now().monotonic_ns;
+            self.send(&format!("{CLOCK} {number}"))?;
+            let line = self.pipes.line(BEAT_EVERY).map_err(|error| self.lost(&error))?;
+            let answered_ns = plumb_machine::now().monotonic_ns;
+            match parsed(&line)? {
+                LogLine::Clock { number: answered, monotonic_ns } if answered == number => {
+                    exchanges.push(ClockExchange { sent_ns, there_ns: monotonic_ns, answered_ns });
+                }
+                _ => {
+                    let text = "the agent did not tell the time when it was asked";
+                    return Err(VisitFailure::Failed(text.to_owned()));
+                }
+            }
+        }
+        offset(&exchanges)
+            .ok_or_else(|| VisitFailure::Failed("the agent's clock cannot be right".to_owned()))
     }
 
     /// Waits for the first line of the log.
@@ -224,7 +290,7 @@ mod tests {
     use plumb_model::{Event, Host, Id, Stamped};
 
     use super::{VisitListener, visit};
-    use crate::log_line::AgentEnd;
+    use crate::log_line::{AgentEnd, StartPosition};
     use crate::ticket::{AgentTicket, AgentWork, TICKET_SCHEMA};
     use crate::transport::{AgentTransport, LocalProcess, VisitFailure};
 
@@ -270,12 +336,29 @@ mod tests {
         fn is_interrupted(&self) -> bool {
             self.stop_at.is_some_and(|at| Instant::now() > at)
         }
+
+        fn at_start(&mut self, position: StartPosition) {
+            assert_eq!((position.round, position.turn), (2, 1));
+        }
+
+        fn start_ns(&mut self) -> Option<u64> {
+            Some(5_000_000_000)
+        }
     }
 
     /// A visit to a script in place of the agent, after it has read its ticket.
     fn visited(
         script: &str,
         stop_after: Option<Duration>,
+    ) -> (Result<AgentEnd, VisitFailure>, usize) {
+        visited_with(script, stop_after, None)
+    }
+
+    /// The same of an agent that measures together with others, by this seed.
+    fn visited_with(
+        script: &str,
+        stop_after: Option<Duration>,
+        together: Option<u64>,
     ) -> (Result<AgentEnd, VisitFailure>, usize) {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("agent");
@@ -292,6 +375,7 @@ mod tests {
             labels: [].into(),
             before: None,
             salt: String::new(),
+            together,
         };
         let stop_at = stop_after.map(|after| Instant::now() + after);
         let mut listener = CountingListener { events: 0, stop_at };
@@ -368,5 +452,31 @@ mod tests {
         let beats =
             format!("{}read word; [ $word = beat ] && {}", printing(&[BEGIN]), printing(&[END]));
         assert_eq!(visited(&beats, None).0.unwrap().measured, 1);
+    }
+
+    #[test]
+    fn an_agent_that_waits_for_others_tells_the_time_and_hears_when_to_start() {
+        let at_start = r#"{"line":"at-start","round":2,"turn":1}"#;
+        // It answers with the time of a clock that is an hour ahead or so, and says what it is told at last.
+        let answers = |number: &str| {
+            format!(
+                "{}while read word number rest; do case $word in clock) \
+                 echo '{{\"line\":\"clock\",\"number\":'{number}',\"monotonic_ns\":9000000000000000000}}';; \
+                 start) [ ${{#number}} = 19 ] || exit 1; break;; esac; done; {}",
+                begun() + &printing(&[at_start]),
+                printing(&[END])
+            )
+        };
+        let (ended, _) = visited_with(&answers("$number"), None, Some(7));
+        assert_eq!(ended.unwrap().measured, 1);
+        let fails = |script: &str, together, why: &str| {
+            let (ended, _) = visited_with(script, None, together);
+            let error = ended.unwrap_err().to_string();
+            assert!(error.contains(why), "{error}");
+        };
+        fails(&answers("99"), Some(7), "did not tell the time when it was asked");
+        fails(&answers("$number"), None, "waits for other machines, but measures alone");
+        let clock = r#"{"line":"clock","number":0,"monotonic_ns":1}"#;
+        fails(&(begun() + &printing(&[clock])), Some(7), "but was not asked");
     }
 }

@@ -1,6 +1,6 @@
 //! Settings of a run before it begins, and its text at the end.
 
-use plumb_model::{Id, Owner, Target};
+use plumb_model::{Id, Owner, SharedStart, Target};
 
 use crate::clock::Clock;
 use crate::monitor_reader::MonitorReader;
@@ -31,6 +31,15 @@ pub struct RunContext<'r> {
     pub monitors: &'r mut dyn MonitorReader,
     /// Whether somebody wants the run to stop; asked between messages.
     pub interrupted: &'r dyn Fn() -> bool,
+    /// Where each invocation waits for those of other machines; None if this machine measures alone.
+    pub gate: Option<&'r dyn SharedGate>,
+}
+
+/// Holds an invocation until the machines that measure together are ready.
+pub trait SharedGate {
+    /// Waits, and returns when the samples begin; None if somebody wants the run to stop. The process of the invocation is ready, and
+    /// has its number of iterations. `turn` is that of its point in the round.
+    fn wait(&self, round: u32, turn: u32) -> Option<SharedStart>;
 }
 
 /// How a run ended.

@@ -22,6 +22,8 @@ const STREAM_INTERVAL_NS: u64 = 1_000_000_000;
 /// What is asked for at once lasts about this long, or is one sample, in nanoseconds: more would be lost if its process did not
 /// answer within the time of the run.
 const MESSAGE_NS: u64 = 1_000_000_000;
+/// If machines measure together, an invocation asks for its samples in so many parts: it ends at most one part late.
+const PARTS_TOGETHER: u64 = 20;
 /// Longest log of a worker that is kept, in bytes.
 const LOG_BYTES: usize = 2000;
 
@@ -225,15 +227,21 @@ impl EngineInvocation<'_, '_> {
         sampled.counts = sampling::counts(planned, self.known, sample_ns);
         let iterations = self.draws.iterations(sampled.counts, iterations, self.at.round);
         let missing = iterations.get(sampled.samples.len()..).unwrap_or_default();
-        match planned.sampling {
+        match (planned.sampling, ready.shared_start) {
+            (Some(Sampling::Batch { length_ns }), Some(start)) => {
+                let end_ns = start.at_ns.saturating_add(length_ns);
+                self.more_until(end_ns, session, invocation, &iterations, sample_ns, &mut sampled)?;
+            }
             // What a suite wants without pause is asked for at once, as far as the time goes.
-            Some(_) => {
+            (Some(_), _) => {
                 let fits = self.left_ns().map_or(u64::MAX, |left_ns| left_ns / sample_ns.max(1));
                 let fits = usize::try_from(fits).unwrap_or(usize::MAX).max(1);
                 let wanted = &missing[..missing.len().min(fits)];
                 self.more(session, invocation, wanted, sample_ns, &mut sampled)?;
             }
-            None => self.more_while_time(session, invocation, missing, sample_ns, &mut sampled)?,
+            (None, _) => {
+                self.more_while_time(session, invocation, missing, sample_ns, &mut sampled)?
+            }
         }
         Ok(sampled)
     }
@@ -264,6 +272,29 @@ impl EngineInvocation<'_, '_> {
                     break;
                 }
                 taken => taken?,
+            }
+        }
+        Ok(())
+    }
+
+    /// Takes samples with so many iterations, again and again, until CLOCK_MONOTONIC shows `end_ns`: machines that measure together end
+    /// together, too, though they slow each other down.
+    fn more_until(
+        &mut self,
+        end_ns: u64,
+        session: &mut dyn InvocationSession,
+        invocation: Id,
+        iterations: &[u64],
+        sample_ns: u64,
+        sampled: &mut Sampled,
+    ) -> Result<(), Broken> {
+        let now_ns = |stream: &EventStream<'_>| stream.origin_ns() + stream.elapsed_ns();
+        let part_ns = end_ns.saturating_sub(now_ns(self.stream)) / PARTS_TOGETHER;
+        let at_once = usize::try_from(part_ns / sample_ns.max(1)).unwrap_or(usize::MAX).max(1);
+        for wanted in iterations.chunks(at_once).cycle() {
+            self.more(session, invocation, wanted, sample_ns, sampled)?;
+            if now_ns(self.stream) >= end_ns {
+                break;
             }
         }
         Ok(())

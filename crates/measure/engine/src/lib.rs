@@ -24,7 +24,7 @@ pub mod strategy;
 mod stream;
 
 pub use clock::{Clock, SystemClock};
-pub use context::{Ended, Identity, RunContext};
+pub use context::{Ended, Identity, RunContext, SharedGate};
 pub use error::EngineError;
 pub use history::{History, Observation, PointHistory};
 pub use monitor_reader::MonitorReader;

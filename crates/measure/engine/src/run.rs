@@ -6,7 +6,7 @@ use plumb_model::{
 
 use crate::calibration::{calibrate_alone, is_shared, share};
 use crate::companions::Companions;
-use crate::context::{Ended, Identity, RunContext};
+use crate::context::{Ended, Identity, RunContext, SharedGate};
 use crate::draws::Draws;
 use crate::error::EngineError;
 use crate::invocation::{EngineInvocation, failed_before_ready};
@@ -65,6 +65,7 @@ pub fn run<'r>(
 struct EngineRun<'r> {
     plan: &'r Plan,
     interrupted: &'r dyn Fn() -> bool,
+    gate: Option<&'r dyn SharedGate>,
     at: RunPosition,
     stream: EventStream<'r>,
     schedule: RoundSchedule<'r>,
@@ -86,11 +87,12 @@ impl<'r> EngineRun<'r> {
         context: RunContext<'r>,
         sink: &'r mut dyn EventSink,
     ) -> Self {
-        let RunContext { clock, monitors, interrupted } = context;
+        let RunContext { clock, monitors, interrupted, gate } = context;
         let at = position_after(before);
         Self {
             plan,
             interrupted,
+            gate,
             at,
             stream: EventStream::begin(sink, clock),
             schedule: RoundSchedule::of(plan, before),
@@ -154,9 +156,25 @@ impl<'r> EngineRun<'r> {
                 return Ok(());
             }
             self.paused_ns = self.pause();
-            self.one_round(launcher, &points)?;
+            self.one_round(launcher, &self.in_turn(points))?;
         }
         self.stream.log("interrupted by a signal")
+    }
+
+    /// The points of this round in their order. Machines that measure together all have the same one, also if some of them cannot
+    /// measure a point: each round begins one point later.
+    fn in_turn(&self, mut points: Vec<usize>) -> Vec<usize> {
+        if self.gate.is_some() {
+            points.sort_by_key(|&point| self.turn(point));
+        }
+        points
+    }
+
+    /// The position of a point in this round, among all points of the plan.
+    fn turn(&self, point: usize) -> u32 {
+        let count = self.plan.points.len().max(1);
+        let turn = (point + self.at.round as usize) % count;
+        u32::try_from(turn).unwrap_or(u32::MAX)
     }
 
     /// Waits as long as the plan wants between rounds, or until somebody wants the run to stop. How long that was, in
@@ -246,6 +264,7 @@ impl<'r> EngineRun<'r> {
         // Only the first of a round runs right after the pause.
         ready.paused_ns =
             self.plan.spread_ns.map(|_| if position == 0 { self.paused_ns } else { 0 });
+        ready.shared_start = self.gate.and_then(|gate| gate.wait(self.at.round, self.turn(point)));
         let invocation = plumb_machine::fresh_id();
         let started = StartedProcess { invocation, point, role, position, seed, ready };
         let finished = self.invocation(point, began_ns).measure(session, started)?;
@@ -296,9 +315,11 @@ impl<'r> EngineRun<'r> {
         Ok(())
     }
 
-    /// Gives all sides of a comparison the same number of iterations a sample.
+    /// Gives all sides of a comparison the same number of iterations a sample. If other machines measure at the same time, each point
+    /// gets its number now, because to look for it takes each machine another time.
     fn share_iterations(&mut self, launcher: &mut dyn Launcher) -> Result<(), EngineError> {
-        if !is_shared(self.plan) {
+        let is_shared = is_shared(self.plan);
+        if !is_shared && self.gate.is_none() {
             return Ok(());
         }
         let mut target_ns = 0;
@@ -323,7 +344,9 @@ impl<'r> EngineRun<'r> {
                 Err(refusal) => self.refuse(point, refusal)?,
             }
         }
-        share(self.schedule.all_known(), target_ns);
+        if is_shared {
+            share(self.schedule.all_known(), target_ns);
+        }
         Ok(())
     }
 

@@ -196,6 +196,57 @@ fn every_round_takes_every_open_point_once_in_an_order_of_its_own() {
 }
 
 #[test]
+fn machines_that_measure_together_wait_before_samples_and_end_at_one_time() {
+    let mut fake = Fake::new(vec![
+        FakeBehaviour::Steady { noise: 0.01 },
+        FakeBehaviour::WarmsUp { samples: 40 },
+        FakeBehaviour::Unsupported,
+        FakeBehaviour::Steady { noise: 0.3 },
+    ]);
+    let waited = fake.wait_for_others(3_000_000);
+    let rules = StoppingRules { max_invocations: Some(5), ..StoppingRules::fixed(5) };
+    let mut plan = plan(4, Goal::Rules(rules));
+    for planned in &mut plan.points {
+        planned.sampling = Some(Sampling::Batch { length_ns: 100_000_000 });
+    }
+    fake.run(&plan).unwrap();
+    // In the order of turns, each round one point later; the point that is unsupported has none.
+    let waited = waited.borrow();
+    assert!(waited.is_sorted(), "{waited:?}");
+    let points = [vec![0, 1, 3], vec![3, 0, 1], vec![3, 0, 1], vec![1, 3, 0], vec![0, 1, 3]];
+    assert_eq!(rounds(&fake), points);
+    let starts: Vec<_> = fake
+        .events()
+        .filter_map(|event| match event {
+            Event::InvocationStarted { ready, .. } => ready.shared_start,
+            _ => None,
+        })
+        .collect();
+    let batches: Vec<_> = fake
+        .events()
+        .filter_map(|event| match event {
+            Event::Batch { samples, .. } => Some(samples),
+            _ => None,
+        })
+        .collect();
+    assert_eq!((starts.len(), waited.len()), (15, 15));
+    for (number, start) in starts.iter().enumerate() {
+        let next_ns = starts.get(number + 1).map_or(u64::MAX, |next| next.at_ns);
+        let of_invocation = batches
+            .iter()
+            .filter(|samples| samples.start_ns[0] >= start.at_ns && samples.start_ns[0] < next_ns);
+        let times = of_invocation.clone().flat_map(|samples| {
+            samples.start_ns.iter().zip(&samples.elapsed_ns).map(|(from, length)| from + length)
+        });
+        let first_ns = of_invocation.clone().map(|samples| samples.start_ns[0]).min().unwrap();
+        // Nothing is calibrated once the others have begun.
+        assert!(first_ns - start.at_ns < 100_000, "{first_ns} {start:?}");
+        let lasted_ns = times.max().unwrap() - start.at_ns;
+        assert!((100_000_000..115_000_000).contains(&lasted_ns), "{number}: {lasted_ns} ns");
+    }
+}
+
+#[test]
 fn the_same_seed_gives_the_same_run() {
     let run = || {
         let mut fake = Fake::new(vec![FakeBehaviour::Steady { noise: 0.02 }; 3]);

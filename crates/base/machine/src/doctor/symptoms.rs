@@ -257,7 +257,7 @@ pub const SYMPTOMS: &[SymptomKind] = &[
     SymptomKind {
         name: "no-proc",
         effects: "major",
-        why: "plumb cannot see what else runs, how often the workload waits, or how many CPUs there are",
+        why: "plumb cannot see what else is running, how often the workload waits, or the number of CPUs",
         disturbs: ALL,
         fix: "mount -t proc proc /proc",
     },

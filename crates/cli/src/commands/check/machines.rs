@@ -237,6 +237,7 @@ impl StepRunner for MachineRunner<'_> {
             keeps_secrets: false,
             confirming: None,
             fail_on: FailPolicy::default(),
+            together: false,
         };
         let runs = carry_out(&request, self.store, None, self.ui)?;
         if exit_of_runs(&runs) == Exit::Interrupted {

@@ -36,7 +36,7 @@ pub struct DoctorArgs {
     /// Measure the overhead of the monitors, in up to two minutes
     #[arg(long, conflicts_with = "audit")]
     monitors: bool,
-    /// First read the monitors alone, twice, this long each
+    /// First read the monitors alone for this long, twice
     ///
     /// The comparison of a workload with and without monitors then takes up to six times as long.
     #[arg(long = "for", value_name = "TIME", requires = "monitors", default_value = "10s")]

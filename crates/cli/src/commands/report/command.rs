@@ -9,7 +9,7 @@ use crate::commands::report::pages::{RunSelectionArgs, pages};
 use crate::commands::subcommand::{Context, Subcommand};
 use crate::error::{CommandError, Exit, Result};
 
-/// Write web pages of runs, or one chart
+/// Write web pages about runs, or one chart
 #[derive(Debug, Args)]
 #[command(after_long_help = "Examples:
   plumb report -o report                                 all runs; then open report/index.html

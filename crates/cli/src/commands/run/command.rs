@@ -13,7 +13,9 @@ use crate::commands::run::{schedule, tool_arguments};
 use crate::commands::subcommand::{Context, Subcommand};
 use crate::error::{CommandError, Exit, Result};
 use crate::fleet::agent_command::AgentCommand;
-use crate::fleet::arguments::{ConfirmArgs, MachineArgs, has_fleet_label, refuse_options};
+use crate::fleet::arguments::{
+    ConfirmArgs, MachineArgs, TogetherArgs, has_fleet_label, refuse_options,
+};
 use crate::fleet::measure_on::{FleetRequest, FleetWork, measure_on};
 use crate::locate;
 use crate::measuring::execute::interrupted;
@@ -33,6 +35,11 @@ use crate::reading::output::pretty;
 use crate::reading::references;
 use crate::reading::runs;
 use crate::ui::Ui;
+
+/// How long an invocation samples if machines measure together: much longer than their clocks can be wrong.
+const TIME_TOGETHER: &str = "2s";
+/// Invocations of each point if machines measure together: enough for an interval of the median over rounds.
+const ROUNDS_TOGETHER: usize = 15;
 
 /// Measure suites, workloads or plug-ins [default: the first-look suite]
 #[derive(Debug, Args)]
@@ -121,6 +128,8 @@ pub struct RunArgs {
     #[command(flatten)]
     machines: MachineArgs,
     #[command(flatten)]
+    together: TogetherArgs,
+    #[command(flatten)]
     confirm: ConfirmArgs,
     #[command(flatten)]
     goal: GoalArgs,
@@ -136,6 +145,7 @@ impl Subcommand for RunArgs {
 fn run(args: &RunArgs, store: Option<&Path>, ui: &Ui) -> Result<Exit> {
     if let Some(machines) = args.machines.named()? {
         refuse_elsewhere(args)?;
+        args.together.check(machines.len(), args.machines.at_once())?;
         if args.confirm.confirms() && args.target.has_device() {
             return Err(CommandError::usage("--confirm cannot be used with --destroy-data"));
         }
@@ -146,10 +156,14 @@ fn run(args: &RunArgs, store: Option<&Path>, ui: &Ui) -> Result<Exit> {
             keeps_secrets: args.goal.execution.keep_secrets,
             confirming: args.confirm.confirming(!args.goal.execution.no_lock),
             fail_on: FailPolicy::default(),
+            together: args.together.is_given(),
         };
         return measure_on(&request, store, ui);
     }
     args.confirm.refuse_alone()?;
+    if args.together.is_given() {
+        return Err(CommandError::usage("--together needs --on or --inventory"));
+    }
     let mut setup = Setup::start()?;
     if let Some(name) = &args.resume {
         return resume(setup, args, name, store, ui);
@@ -245,7 +259,9 @@ fn job<'j>(
         named.points = points::with_ceilings(&mut setup.keeper, named.points, has_far_end, all)?;
     }
     shell_syntax::warn_of_points(&named.points, ui);
-    state_sampling(&mut named.points, args.stream.as_deref(), args.invocation_time.as_deref())?;
+    let together = args.together.is_given().then_some(TIME_TOGETHER);
+    let invocation_time = args.invocation_time.as_deref().or(together);
+    state_sampling(&mut named.points, args.stream.as_deref(), invocation_time)?;
     let companions = points::companions(&mut setup.keeper, &named.with(&args.with), all)?;
     let has_load = companions.iter().any(|companion| companion.role == Role::Load);
     // Figures in cycles are not for machines that are loaded on purpose.
@@ -277,7 +293,12 @@ fn job<'j>(
     }
     let soak_ns = args.soak.as_deref().map(time_ns).transpose()?;
     let named_request = PlanRequest::of_named(named, companions, &args.goal, prepare, soak_ns)?;
-    let request = asked.applied_to(PlanRequest { expectations, ..named_request }, &args.goal);
+    let mut request = asked.applied_to(PlanRequest { expectations, ..named_request }, &args.goal);
+    if together.is_some() {
+        // Machines that stopped after different numbers of rounds would leave the others without their load.
+        let typed = args.goal.rules.max_invocations.or(args.goal.rules.min_invocations);
+        request = request.with_invocations(typed.unwrap_or(ROUNDS_TOGETHER), &args.goal);
+    }
     let folders = folders(&mut setup.keeper, &args.target.or(asked.dir()))?;
     let plan = plan(request, &args.goal.execution, &folders.dir)?;
     Ok(Some(MeasuringJob {

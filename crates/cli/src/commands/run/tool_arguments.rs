@@ -4,7 +4,6 @@ use std::path::Path;
 
 use plumb_classics::bonnie::{NAME_LABEL, parameter};
 use plumb_classics::{Arguments, SUITES, arguments};
-use plumb_model::{Goal, StoppingRules};
 use plumb_workload_kit::users::ids;
 
 use crate::error::{CommandError, Result};
@@ -78,11 +77,7 @@ impl ToolRequest {
     pub fn applied_to(&self, mut request: PlanRequest, goal: &GoalArgs) -> PlanRequest {
         request.seed = self.0.seed.map(u64::from);
         if let Some(processes) = self.0.processes.and_then(|count| usize::try_from(count).ok()) {
-            let rules = StoppingRules::fixed(processes);
-            if goal.execution.budget.is_none() {
-                request.budget_ns = None;
-            }
-            request.goal = Goal::Rules(StoppingRules { max_invocations: Some(processes), ..rules });
+            request = request.with_invocations(processes, goal);
         }
         request.labels.extend(self.0.name.clone().map(|name| (NAME_LABEL.to_owned(), name)));
         request

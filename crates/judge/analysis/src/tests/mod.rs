@@ -12,6 +12,7 @@ mod pairs;
 mod pauses;
 mod results;
 mod stored_runs;
+mod together;
 
 use plumb_model::{FlagKind, RunRecord};
 

@@ -1,19 +1,21 @@
 //! A fake clock, simulated workloads and a listener that keeps everything.
 #![expect(clippy::unwrap_used, reason = "helpers of tests fail by panicking")]
 
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
-use plumb_engine::{Clock, Ended, EngineError, Identity, MonitorReader, RunContext, run};
+use plumb_engine::{
+    Clock, Ended, EngineError, Identity, MonitorReader, RunContext, SharedGate, run,
+};
 use plumb_launch::{InvocationSession, LaunchRefusal, Launcher, ProcessEnd, SlotReport, StartSpec};
 use plumb_machine::Moment;
 use plumb_model::{
     Better, Counter, CounterKind, Decision, Description, Environment, Event, EventSink, Goal,
     InvocationRecord, Machine, Metric, MetricSource, Owner, Plan, PlannedPoint, Point,
     PreparationSlot, Prepared, Program, Reading, Readings, Ready, Role, RunRecord, RunStatus,
-    Samples, SearchEffort, Searched, Segment, SinkError, Stamped, StoppingRules, Target, Trace,
-    Usage, trial_samples,
+    Samples, SearchEffort, Searched, Segment, SharedStart, SinkError, Stamped, StoppingRules,
+    Target, Trace, Usage, trial_samples,
 };
 use plumb_protocol::SampleReply;
 use plumb_stats::rng::Rng;
@@ -63,6 +65,8 @@ pub struct Fake {
     pub asked: Vec<Vec<u64>>,
     /// After so many events the listener fails.
     pub sink_fails_after: Option<usize>,
+    /// Where invocations wait for other machines.
+    gate: Option<FakeGate>,
     /// Whether the hypervisor takes CPU time next to an invocation, by its number.
     pub disturbs: fn(usize) -> bool,
     /// Whether it takes CPU time whenever an invocation of this point runs.
@@ -93,6 +97,21 @@ impl Clock for FakeClock {
     fn sleep(&self, ns: u64) {
         self.pass(ns);
         self.1.set(self.0.get());
+    }
+}
+
+/// Other machines that are ready some time later.
+struct FakeGate {
+    clock: FakeClock,
+    others_ns: u64,
+    waited: Rc<RefCell<Vec<(u32, u32)>>>,
+}
+
+impl SharedGate for FakeGate {
+    fn wait(&self, round: u32, turn: u32) -> Option<SharedStart> {
+        self.waited.borrow_mut().push((round, turn));
+        self.clock.pass(self.others_ns);
+        Some(SharedStart { at_ns: self.clock.0.get(), ahead_ns: 0, error_ns: 0 })
     }
 }
 
@@ -422,10 +441,19 @@ impl Fake {
             seen: Vec::new(),
             asked: Vec::new(),
             sink_fails_after: None,
+            gate: None,
             disturbs: |_| false,
             disturbs_point: None,
             interrupt_at_ns: None,
         }
+    }
+
+    /// Measures together with machines that are ready so much later each time. What waited is added to the list: round and turn.
+    pub fn wait_for_others(&mut self, others_ns: u64) -> Rc<RefCell<Vec<(u32, u32)>>> {
+        let waited = Rc::default();
+        let gate = FakeGate { clock: self.clock.clone(), others_ns, waited: Rc::clone(&waited) };
+        self.gate = Some(gate);
+        waited
     }
 
     pub fn run(&mut self, plan: &Plan) -> Result<Ended, EngineError> {
@@ -459,8 +487,12 @@ impl Fake {
             point: 0,
             seen: 0,
         };
-        let context =
-            RunContext { clock: &clock, monitors: &mut monitors, interrupted: &interrupted };
+        let context = RunContext {
+            clock: &clock,
+            monitors: &mut monitors,
+            interrupted: &interrupted,
+            gate: self.gate.as_ref().map(|gate| gate as &dyn SharedGate),
+        };
         run(plan, before, &identity(), context, &mut launcher, &mut sink)
     }
 

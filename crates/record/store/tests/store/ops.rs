@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use plumb_model::{
     ClockKind, ClockSource, Compared, Decision, Event, Flag, FlagKind, Histogram, Id,
-    InvocationEnd, Look, Missing, Outcome, Ready, Role, Samples, Stamped, StopReason, Target,
-    Usage, UsageSource, Verdict,
+    InvocationEnd, Look, Missing, Outcome, Ready, Role, Samples, SharedStart, Stamped, StopReason,
+    Target, Usage, UsageSource, Verdict,
 };
 use proptest::prelude::{Just, Strategy, any, prop, prop_oneof};
 
@@ -14,7 +14,7 @@ use crate::events::{Script, environment, id, target};
 /// One step of a run; numbers are taken modulo what there is.
 #[derive(Debug, Clone)]
 pub enum Op {
-    Start { point: usize, role: Role, seed: u64, ready: Ready },
+    Start { point: usize, role: Role, seed: u64, ready: Box<Ready> },
     Batch { which: usize, columns: Columns, usage: Usage, flags: Vec<Flag> },
     End { which: usize, end: InvocationEnd },
     Decide(Decision),
@@ -76,6 +76,11 @@ fn ready() -> impl Strategy<Value = Ready> {
             shortest_sample_ns: None,
             supply: None,
             paused_ns: None,
+            shared_start: (bytes_on_disk % 2 == 0).then_some(SharedStart {
+                at_ns: bytes_on_disk,
+                ahead_ns: -7,
+                error_ns: 90_000,
+            }),
             without: Vec::new(),
             start_up: None,
         })
@@ -194,8 +199,9 @@ fn say() -> impl Strategy<Value = Event> {
 
 pub fn op() -> impl Strategy<Value = Op> {
     let role = prop_oneof![3 => Just(Role::Workload), 1 => Just(Role::Load)];
-    let start = (0..2_usize, role, any::<u64>(), ready())
-        .prop_map(|(point, role, seed, ready)| Op::Start { point, role, seed, ready });
+    let start = (0..2_usize, role, any::<u64>(), ready()).prop_map(|(point, role, seed, ready)| {
+        Op::Start { point, role, seed, ready: Box::new(ready) }
+    });
     let batch = (any::<usize>(), columns(), usage(), flags())
         .prop_map(|(which, columns, usage, flags)| Op::Batch { which, columns, usage, flags });
     prop_oneof![
@@ -228,7 +234,7 @@ pub fn play(run: Id, ops: &[Op], ended: bool) -> Vec<Stamped> {
                     segment,
                     target: 0,
                     seed: *seed,
-                    ready: Box::new(ready.clone()),
+                    ready: ready.clone(),
                 });
             }
             Op::Batch { which, columns, usage, flags } if !open.is_empty() => {

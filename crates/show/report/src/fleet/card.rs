@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use plumb_analysis::{CONFIDENCE, KindFinding, RunFinding};
+use plumb_analysis::{CONFIDENCE, KindFinding, RunFinding, TogetherFinding};
 use plumb_model::{FlagKind, FleetRecord, MachineEnd, MachineOutcome, short_id};
 use plumb_text::command_line::typed;
 use plumb_text::time::{date, rfc3339};
@@ -11,6 +11,7 @@ use plumb_units::{Figure, largest_of, percent};
 use serde::Serialize;
 
 use super::kinds::{KindPart, kind_part, kind_table, slow_machines};
+use super::together::{TogetherPart, together_part, together_table};
 use crate::comparison::verdict;
 use crate::json_parts::text::pretty;
 use crate::run::{
@@ -71,6 +72,8 @@ pub struct FleetView<'f> {
     pub machines: &'f [FleetMachine<'f>],
     /// The machines that measured, by kind.
     pub kinds: &'f [KindFinding],
+    /// What the machines came to together; empty if they did not measure together.
+    pub together: &'f [TogetherFinding],
     /// Whether every result of every machine is shown, and not a summary of each kind.
     pub is_full: bool,
 }
@@ -92,6 +95,8 @@ pub struct FleetDocument {
     pub machines: Vec<MachinePart>,
     /// The machines that measured, by kind: what is usual for it, and which machines are slow for it.
     pub kinds: Vec<KindPart>,
+    /// What the machines came to together (`--together`); empty if they did not measure together.
+    pub together: Vec<TogetherPart>,
 }
 
 /// A machine of a fleet.
@@ -203,6 +208,7 @@ pub fn fleet_json(view: &FleetView<'_>) -> serde_json::Result<String> {
         hints: machine.end.map(|end| end.hints.clone()).unwrap_or_default(),
         run: machine.finding.map(|finding| document(&View::new(finding))),
     });
+    let names: Vec<&str> = view.machines.iter().map(|machine| machine.name).collect();
     pretty(&FleetDocument {
         schema: FLEET_SCHEMA,
         fleet: fleet.fleet.to_string(),
@@ -210,6 +216,7 @@ pub fn fleet_json(view: &FleetView<'_>) -> serde_json::Result<String> {
         command: fleet.command.clone(),
         machines: machines.collect(),
         kinds: view.kinds.iter().map(kind_part).collect(),
+        together: view.together.iter().map(|found| together_part(found, &names)).collect(),
     })
 }
 
@@ -226,6 +233,8 @@ pub fn fleet_card(view: &FleetView<'_>, terminal: &Terminal, closing: &NextSteps
     for line in slow_machines(view.kinds, view.is_full) {
         out.push_str(&terminal.lines(0, &TextLine::new(Style::Plain, &line)));
     }
+    let names: Vec<&str> = machines.iter().map(|machine| machine.name).collect();
+    out.push_str(&together_table(view.together, &names, terminal));
     let views: Vec<(&str, View<'_>)> = machines
         .iter()
         .filter_map(|machine| Some((machine.name, View::new(machine.finding?))))

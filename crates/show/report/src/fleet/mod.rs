@@ -2,6 +2,7 @@
 
 mod card;
 mod kinds;
+mod together;
 
 pub use card::{
     FleetDocument, FleetMachine, FleetPart, FleetView, FleetsDocument, MachinePart, MachineStage,
