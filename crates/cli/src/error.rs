@@ -125,6 +125,7 @@ impl From<LaunchRefusal> for CommandError {
             LaunchRefusal::Fatal(_) => Self::bug(why),
             LaunchRefusal::Unsupported { .. }
             | LaunchRefusal::Failed(_)
+            | LaunchRefusal::WrongResult(_)
             | LaunchRefusal::OutOfTime => Self::failed(why),
         }
     }

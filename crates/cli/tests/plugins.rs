@@ -918,3 +918,54 @@ fn what_a_plugin_says_of_itself_is_asked_again_only_when_it_changed() {
     place.plumb(&["list"]).ends(0, &[]);
     assert_eq!(asked(), before + 3, "without a cache it is asked every time");
 }
+
+/// Hashes on each CPU in turn and compares with the known digest. In its second process, a bit flips on the last CPU.
+const FLIPS_A_BIT: &str = "
+    import hashlib
+    CPUS = sorted(os.sched_getaffinity(0))
+    KNOWN = 'ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad'
+
+    def start(request):
+        global flip
+        note('started')
+        flip = open(os.path.join(HERE, 'notes')).read().count('started') == 2
+        say(request, type='ready')
+
+    def sample(request):
+        for cpu in CPUS:
+            os.sched_setaffinity(0, [cpu])
+            value = int(hashlib.sha256(b'abc').hexdigest(), 16)
+            got = '%064x' % (value ^ 16 if flip and cpu == CPUS[-1] else value)
+            if got != KNOWN:
+                return say(request, type='failed', wrong_result=True,
+                           why=f'on CPU {cpu}: sha256 of abc: expected {KNOWN}, got {got}')
+        say(request, type='samples', **columns(request['iterations']))
+";
+
+#[test]
+fn a_bit_that_flips_once_on_one_cpu_is_reported_and_not_excluded() {
+    let place = PluginFolders::new();
+    let flips = place.plugin("flips", FLIPS_A_BIT);
+    let five = ["--min-invocations", "5", "--max-invocations", "5"];
+    let ran = place.plumb(&[&["run", "--no-lock", "--quiet"], &five[..], &[&flips]].concat());
+    let status = fs::read_to_string("/proc/self/status").unwrap();
+    let allowed = status.lines().find_map(|line| line.strip_prefix("Cpus_allowed_list:")).unwrap();
+    let last = allowed.trim().rsplit([',', '-']).next().unwrap();
+    ran.ends(
+        4,
+        &[
+            &format!("on CPU {last}: sha256 of abc"),
+            "expected ba7816bf",
+            "0015ad, got ba7816bf",
+            "0015bd",
+            "(1 of 6 invocations)",
+        ],
+    );
+    let failed: Vec<_> = place
+        .record()
+        .invocations
+        .into_iter()
+        .filter(|invocation| !invocation.is_workload_done())
+        .collect();
+    assert_eq!((failed.len(), failed[0].excluded_by.as_deref()), (1, None));
+}

@@ -339,7 +339,7 @@ fn unprepared(refusal: LaunchRefusal) -> CommandError {
     match refusal {
         LaunchRefusal::Unsupported { why, fix } if fix.is_empty() => CommandError::nothing(why),
         LaunchRefusal::Unsupported { why, fix } => CommandError::nothing(why).hint(fix),
-        LaunchRefusal::Failed(why) => CommandError::failed(why),
+        LaunchRefusal::Failed(why) | LaunchRefusal::WrongResult(why) => CommandError::failed(why),
         LaunchRefusal::OutOfTime => CommandError::failed(refusal.to_string()),
         LaunchRefusal::Interrupted => CommandError::interrupted("interrupted while preparing"),
         LaunchRefusal::Fatal(why) => CommandError::bug(why),

@@ -112,7 +112,9 @@ fn unless_interrupted<T>(answer: Result<Vec<T>, LaunchRefusal>) -> Result<Vec<T>
         LaunchRefusal::Unsupported { why, fix } => {
             Err(EngineError::Unsupported { why: format!("--with {why}"), fix })
         }
-        LaunchRefusal::Failed(why) => Err(EngineError::Companion(format!("--with {why}"))),
+        LaunchRefusal::Failed(why) | LaunchRefusal::WrongResult(why) => {
+            Err(EngineError::Companion(format!("--with {why}")))
+        }
         LaunchRefusal::Fatal(why) => Err(EngineError::Fatal(why)),
         LaunchRefusal::Interrupted | LaunchRefusal::OutOfTime => Ok(Vec::new()),
     })

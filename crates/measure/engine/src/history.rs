@@ -33,6 +33,8 @@ pub struct PointHistory {
     pub disturbed: usize,
     /// Invocations that failed.
     pub failures: usize,
+    /// Invocations that failed because a result was wrong.
+    pub wrong_results: usize,
     /// Failures since the last invocation that ended well.
     pub failures_in_a_row: usize,
     /// Time spent on the point, set-up and failures included, in nanoseconds.

@@ -104,6 +104,11 @@ impl EngineInvocation<'_, '_> {
             Err(Broken::Refused(
                 LaunchRefusal::Failed(why) | LaunchRefusal::Unsupported { why, .. },
             )) => fail(self.stream, self.known, invocation, why).map(|()| None),
+            // A machine that computes wrongly once does so for ever, whatever other invocations give.
+            Err(Broken::Refused(LaunchRefusal::WrongResult(why))) => {
+                self.known.wrong_results += 1;
+                fail(self.stream, self.known, invocation, why).map(|()| None)
+            }
             // Its samples stay in the record, without an end.
             Err(Broken::Refused(LaunchRefusal::Interrupted)) => Ok(None),
             Err(Broken::Refused(LaunchRefusal::OutOfTime)) => {

@@ -41,7 +41,11 @@ pub fn run<'r>(
     let worked = run.work(launcher);
     // Also after an error: no program and no fixture may outlive the run.
     let unclean = match launcher.finish() {
-        Err(LaunchRefusal::Failed(why) | LaunchRefusal::Fatal(why)) => Some(why),
+        Err(
+            LaunchRefusal::Failed(why)
+            | LaunchRefusal::WrongResult(why)
+            | LaunchRefusal::Fatal(why),
+        ) => Some(why),
         Ok(())
         | Err(
             LaunchRefusal::Interrupted
@@ -232,7 +236,9 @@ impl<'r> EngineRun<'r> {
         };
         match measured {
             Ok(()) => {}
-            Err(LaunchRefusal::Failed(why)) => self.failed(point, why)?,
+            Err(LaunchRefusal::Failed(why) | LaunchRefusal::WrongResult(why)) => {
+                self.failed(point, why)?;
+            }
             Err(refusal) => self.refuse(point, refusal)?,
         }
         // Before they are ended: a load is killed, with what it has reported and nobody has read.
@@ -338,6 +344,7 @@ impl<'r> EngineRun<'r> {
                 // It will fail again in the first round, where its reason is kept.
                 Err(
                     LaunchRefusal::Failed(_)
+                    | LaunchRefusal::WrongResult(_)
                     | LaunchRefusal::Interrupted
                     | LaunchRefusal::OutOfTime,
                 ) => {}
@@ -364,7 +371,7 @@ impl<'r> EngineRun<'r> {
                 self.schedule.known(point).stopped = Some(StopReason::Unsupported);
                 self.stream.emit(Event::Unsupported(Missing { point, why, fix }))
             }
-            LaunchRefusal::Failed(why) => {
+            LaunchRefusal::Failed(why) | LaunchRefusal::WrongResult(why) => {
                 self.schedule.known(point).stopped = Some(StopReason::Failed);
                 self.failed(point, why)
             }

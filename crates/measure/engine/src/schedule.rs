@@ -128,7 +128,9 @@ impl<'r> RoundSchedule<'r> {
         for (point, planned) in self.history.points.iter().zip(&self.plan.points) {
             // A run that ends early may have no good invocation of a point that has not failed often enough to be stopped.
             let only_failed = point.invocations == 0 && point.failures > 0;
-            let has_failed = point.stopped == Some(StopReason::Failed) || only_failed;
+            // One wrong result is enough: the other invocations do not make it right.
+            let has_failed =
+                point.stopped == Some(StopReason::Failed) || only_failed || point.wrong_results > 0;
             // What only shows a ceiling may be missing: nobody asked for it.
             let is_unsupported =
                 point.stopped == Some(StopReason::Unsupported) && !planned.is_ceiling;

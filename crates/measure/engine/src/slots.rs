@@ -85,7 +85,7 @@ pub fn tell(stream: &mut EventStream<'_>, report: SlotReport) -> Result<(), Engi
 fn unless_interrupted(refusal: LaunchRefusal) -> Result<SlotReport, EngineError> {
     match refusal {
         LaunchRefusal::Unsupported { why, fix } => Err(EngineError::Unsupported { why, fix }),
-        LaunchRefusal::Failed(why) => {
+        LaunchRefusal::Failed(why) | LaunchRefusal::WrongResult(why) => {
             Err(EngineError::Companion(format!("a preparation failed: {why}")))
         }
         LaunchRefusal::Fatal(why) => Err(EngineError::Fatal(why)),

@@ -90,7 +90,7 @@ impl PluginDialog {
             let reply: ReplyLine = serde_json::from_str(&self.line()?)?;
             match reply.reply {
                 Reply::Progress { .. } => {}
-                Reply::Failed { why } => return Err(io::Error::other(why)),
+                Reply::Failed { why, .. } => return Err(io::Error::other(why)),
                 reply => return Ok(reply),
             }
         }

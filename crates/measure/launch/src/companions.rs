@@ -61,7 +61,7 @@ impl RunningCompanion {
                 Reply::Done { .. } => {
                     return Err(LaunchRefusal::Failed("it ended its stream too early".into()));
                 }
-                Reply::Failed { why } => return Err(LaunchRefusal::Failed(why)),
+                Reply::Failed { why, .. } => return Err(LaunchRefusal::Failed(why)),
                 other => return Err(unexpected("stream", &other)),
             }
         }

@@ -224,7 +224,10 @@ impl Conversation {
                     self.progress.forget();
                     self.is_idle = true;
                     return match reply {
-                        Reply::Failed { why } => Err(LaunchRefusal::Failed(why)),
+                        Reply::Failed { why, wrong_result: true } => {
+                            Err(LaunchRefusal::WrongResult(why))
+                        }
+                        Reply::Failed { why, .. } => Err(LaunchRefusal::Failed(why)),
                         reply => Ok(reply),
                     };
                 }

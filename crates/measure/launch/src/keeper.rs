@@ -658,7 +658,7 @@ impl InvocationSession for KeptInvocation<'_> {
                     self.stream = None;
                     return Ok(None);
                 }
-                Reply::Failed { why } => return Err(LaunchRefusal::Failed(why)),
+                Reply::Failed { why, .. } => return Err(LaunchRefusal::Failed(why)),
                 other => return Err(unexpected("stream", &other)),
             }
         }

@@ -16,6 +16,8 @@ pub enum LaunchRefusal {
     },
     /// The workload failed; the run goes on.
     Failed(String),
+    /// The workload says that a result was wrong; the run goes on.
+    WrongResult(String),
     /// Somebody wants the run to stop.
     Interrupted,
     /// The time of the run was over before its answer came.
@@ -29,7 +31,7 @@ impl fmt::Display for LaunchRefusal {
         match self {
             Self::Unsupported { why, fix } if fix.is_empty() => write!(f, "unsupported: {why}"),
             Self::Unsupported { why, fix } => write!(f, "unsupported: {why}; try: {fix}"),
-            Self::Failed(why) | Self::Fatal(why) => f.write_str(why),
+            Self::Failed(why) | Self::WrongResult(why) | Self::Fatal(why) => f.write_str(why),
             Self::Interrupted => f.write_str("interrupted"),
             Self::OutOfTime => f.write_str("the time of the run is over"),
         }
@@ -52,6 +54,7 @@ impl LaunchRefusal {
     pub fn of(self, name: &str) -> Self {
         match self {
             Self::Failed(why) => Self::Failed(format!("{name}: {why}")),
+            Self::WrongResult(why) => Self::WrongResult(format!("{name}: {why}")),
             Self::Unsupported { why, fix } => {
                 Self::Unsupported { why: format!("{name}: {why}"), fix }
             }

@@ -201,6 +201,9 @@ pub enum Reply {
     Failed {
         /// What, and why.
         why: String,
+        /// Whether a result was wrong: plumb then exits with 4, however many other invocations are right.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        wrong_result: bool,
     },
 }
 

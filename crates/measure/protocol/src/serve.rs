@@ -38,6 +38,25 @@ impl fmt::Display for ServeError {
 
 impl std::error::Error for ServeError {}
 
+/// Why work that was asked for has no figure.
+struct FailedWork {
+    why: String,
+    /// Whether it was done, with a wrong result.
+    wrong_result: bool,
+}
+
+impl From<Failure> for FailedWork {
+    fn from(failure: Failure) -> Self {
+        Self { why: failure.0, wrong_result: false }
+    }
+}
+
+impl From<FailedWork> for Reply {
+    fn from(FailedWork { why, wrong_result }: FailedWork) -> Self {
+        Self::Failed { why, wrong_result }
+    }
+}
+
 /// Serves `workload` until `stop` or the end of `input`.
 ///
 /// # Errors
@@ -178,7 +197,7 @@ impl<O: Write> ServedWorkload<'_, O> {
     /// Takes samples. What the workload says meanwhile goes out at once, as lines of progress before the reply.
     fn sample(&mut self, id: u64, iterations: &[u64]) -> Reply {
         let Some(instance) = self.instance.as_deref_mut() else {
-            return Reply::Failed { why: "not started".into() };
+            return failed("not started".into());
         };
         let output = &mut self.output;
         let mut progress = |text: &str| {
@@ -190,16 +209,16 @@ impl<O: Write> ServedWorkload<'_, O> {
         } else {
             sample(instance, iterations, &mut progress)
         };
-        taken.unwrap_or_else(|failure| Reply::Failed { why: failure.0 })
+        taken.unwrap_or_else(Reply::from)
     }
 
     fn with_instance(
         &mut self,
-        work: impl FnOnce(&mut dyn Instance) -> Result<Reply, Failure>,
+        work: impl FnOnce(&mut dyn Instance) -> Result<Reply, FailedWork>,
     ) -> Reply {
         match self.instance.as_deref_mut() {
-            Some(instance) => work(instance).unwrap_or_else(|f| Reply::Failed { why: f.0 }),
-            None => Reply::Failed { why: "not started".into() },
+            Some(instance) => work(instance).unwrap_or_else(Reply::from),
+            None => failed("not started".into()),
         }
     }
 
@@ -217,7 +236,7 @@ impl<O: Write> ServedWorkload<'_, O> {
             let rate = &mut self.iterations_per_ns;
             let reply = match self.instance.as_deref_mut() {
                 Some(instance) => interval(instance, interval_ns, rate),
-                None => Err(Failure("not started".into())),
+                None => Err(Failure("not started".into()).into()),
             };
             match reply {
                 Ok(mut samples) => {
@@ -226,7 +245,7 @@ impl<O: Write> ServedWorkload<'_, O> {
                     told.extend(samples.flags.iter().map(|flag| flag.flag.clone()));
                     self.reply(id, Reply::Samples(samples))?;
                 }
-                Err(failure) => return Ok(Reply::Failed { why: failure.0 }),
+                Err(failure) => return Ok(failure.into()),
             }
         }
         Ok(Reply::Done { summary: String::new() })
@@ -240,7 +259,7 @@ impl<O: Write> ServedWorkload<'_, O> {
         if failures.is_empty() {
             Reply::Done { summary: String::new() }
         } else {
-            Reply::Failed { why: failures.join("; ") }
+            failed(failures.join("; "))
         }
     }
 }
@@ -251,7 +270,7 @@ fn sample_with_extra(
     iterations: &[u64],
     share: f64,
     progress: &mut dyn FnMut(&str),
-) -> Result<Reply, Failure> {
+) -> Result<Reply, FailedWork> {
     let reply = sample(instance, &with_extra(iterations, share)?, progress)?;
     Ok(match reply {
         Reply::Samples(mut taken) => {
@@ -291,10 +310,14 @@ fn write_reply(output: &mut impl Write, id: u64, reply: Reply) -> Result<(), Ser
     output.write_all(&line).and_then(|()| output.flush()).map_err(ServeError::Reply)
 }
 
+fn failed(why: String) -> Reply {
+    Reply::Failed { why, wrong_result: false }
+}
+
 fn refusal(error: StartError) -> Reply {
     match error {
         StartError::Unsupported { why, fix } => Reply::Unsupported { why, fix },
-        StartError::Failed(why) => Reply::Failed { why },
+        StartError::Failed(why) => failed(why),
     }
 }
 
@@ -305,7 +328,7 @@ const LEAST_EXTRA: u64 = 10;
 const STALL_NS: u64 = 1_000_000_000;
 
 /// Raises k until a sample takes half the target, then scales; if k is fixed, tries it once.
-fn calibrate(instance: &mut dyn Instance, target_ns: u64) -> Result<Reply, Failure> {
+fn calibrate(instance: &mut dyn Instance, target_ns: u64) -> Result<Reply, FailedWork> {
     let mut target_ns = target_ns.max(instance.shortest_sample_ns());
     if !instance.distributions().is_empty() {
         target_ns = target_ns.max(SHORTEST_SAMPLE_NS);
@@ -370,9 +393,10 @@ fn sample(
     instance: &mut dyn Instance,
     iterations: &[u64],
     progress: &mut dyn FnMut(&str),
-) -> Result<Reply, Failure> {
+) -> Result<Reply, FailedWork> {
     if iterations.is_empty() || iterations.contains(&0) {
-        return Err(Failure("`sample` needs at least one positive number of iterations".into()));
+        let why = "`sample` needs at least one positive number of iterations";
+        return Err(Failure(why.into()).into());
     }
     let batch = room(instance, iterations).with_progress(progress);
     let (samples, usage, flags) = measured(instance, iterations, batch)?;
@@ -388,19 +412,22 @@ pub fn take(
     iterations: &[u64],
 ) -> Result<(Samples, Vec<Flag>), Failure> {
     let batch = room(instance, iterations);
-    measured(instance, iterations, batch).map(|(samples, _, flags)| (samples, flags))
+    match measured(instance, iterations, batch) {
+        Ok((samples, _, flags)) => Ok((samples, flags)),
+        Err(failed) => Err(Failure(failed.why)),
+    }
 }
 
 fn measured(
     instance: &mut dyn Instance,
     iterations: &[u64],
     mut batch: Batch<'_>,
-) -> Result<(Samples, Usage, Vec<Flag>), Failure> {
+) -> Result<(Samples, Usage, Vec<Flag>), FailedWork> {
     let meter = UsageMeter::start(instance.helpers());
     instance.batch(iterations, &mut batch)?;
     // Before the check, whose cost is not that of the work.
     let usage = meter.finish(instance.helpers());
-    instance.verify()?;
+    verify(instance)?;
     let (mut samples, flags) = batch.finish();
     for distribution in instance.distributions() {
         samples.histograms.insert(distribution.name().to_owned(), distribution.histograms()?);
@@ -408,16 +435,21 @@ fn measured(
     Ok((samples, usage, flags))
 }
 
-fn trial(instance: &mut dyn Instance, load: f64, duration_ns: u64) -> Result<Reply, Failure> {
+/// Checks the results of what was just done.
+fn verify(instance: &mut dyn Instance) -> Result<(), FailedWork> {
+    instance.verify().map_err(|failure| FailedWork { why: failure.0, wrong_result: true })
+}
+
+fn trial(instance: &mut dyn Instance, load: f64, duration_ns: u64) -> Result<Reply, FailedWork> {
     if !(load > 0.0 && load.is_finite()) || duration_ns == 0 {
-        return Err(Failure("`trial` needs a load above 0 and a duration".into()));
+        return Err(Failure("`trial` needs a load above 0 and a duration".into()).into());
     }
     let meter = UsageMeter::start(instance.helpers());
     let start_ns = now_ns();
     let TrialCounts { offered, good, flags } = instance.trial(load, duration_ns)?;
     let elapsed_ns = now_ns() - start_ns;
     let usage = meter.finish(instance.helpers());
-    instance.verify()?;
+    verify(instance)?;
     let samples = trial_samples(start_ns, elapsed_ns, clock::current_cpu(), offered, good);
     Ok(Reply::Samples(SampleReply { samples, usage, flags }))
 }
@@ -429,7 +461,7 @@ fn interval(
     instance: &mut dyn Instance,
     interval_ns: u64,
     iterations_per_ns: &mut Option<f64>,
-) -> Result<SampleReply, Failure> {
+) -> Result<SampleReply, FailedWork> {
     let started = now_ns();
     let meter = UsageMeter::start(instance.helpers());
     let chunk_ns = (interval_ns / 10).max(1);
@@ -471,7 +503,7 @@ fn interval(
     let usage = meter.finish(instance.helpers());
     let elapsed_ns =
         if instance.has_untimed_parts() { busy_ns } else { (now_ns() - started).max(busy_ns) };
-    instance.verify()?;
+    verify(instance)?;
     let samples = Samples {
         start_ns: vec![started],
         elapsed_ns: vec![elapsed_ns],

@@ -22,7 +22,7 @@ pub fn note(
             list.add(name, state, format!("{why}{tell}"));
             Ok(())
         }
-        LaunchRefusal::Failed(_) => {
+        LaunchRefusal::Failed(_) | LaunchRefusal::WrongResult(_) => {
             list.add(name, CheckOutcome::Failed, why);
             Ok(())
         }

@@ -90,7 +90,7 @@ fn count(conversation: &mut Conversation, mut shape: SampleShape) -> Result<usiz
             Reply::Samples(reply) => samples += shape.accept(reply)?.samples.len(),
             Reply::Progress { .. } => {}
             Reply::Done { .. } => return Ok(samples),
-            Reply::Failed { why } => return Err(LaunchRefusal::Failed(why)),
+            Reply::Failed { why, .. } => return Err(LaunchRefusal::Failed(why)),
             other => {
                 let start: String = format!("{other:?}").chars().take(80).collect();
                 let why = format!("it answered `stream` with the wrong message: {start}");

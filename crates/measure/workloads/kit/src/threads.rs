@@ -47,6 +47,8 @@ impl Member for Box<dyn Member> {
 pub struct Team<M> {
     own: M,
     helpers: Helpers<M>,
+    /// The CPU of each thread; empty if they are not pinned.
+    cpus: Vec<usize>,
     _restored: Option<RestoredAffinity>,
 }
 
@@ -67,6 +69,8 @@ struct Helpers<M> {
 
 /// A member with the result of its last round; none while it works, and after a panic.
 struct MemberCell<M> {
+    /// Which thread of the team.
+    index: usize,
     member: M,
     result: Option<Result<(), Failure>>,
 }
@@ -98,7 +102,7 @@ impl<M: Member> Team<M> {
         if helpers.cells.len() + 1 != threads.max(1) {
             return Err(StartError::Failed("a thread panicked while it was set up".into()));
         }
-        Ok(Self { own, helpers, _restored: None })
+        Ok(Self { own, helpers, cpus: Vec::new(), _restored: None })
     }
 
     /// The same on the CPUs that the parameter `placement` says; each thread is pinned before it builds its member.
@@ -126,14 +130,23 @@ impl<M: Member> Team<M> {
         let threads = cpus.len();
         let before = CpuSet::current()?;
         let facts = Facts { cpus: distinct(&cpus), ..Facts::default() };
+        let places = cpus.clone();
         let pinned = move |index: usize| {
-            CpuSet::only(cpus[index]).apply()?;
+            CpuSet::only(places[index]).apply()?;
             build(index)
         };
         let team = Self::start(threads, &facts, pinned);
         // Only the own member's thread outlives the team.
         let restored = RestoredAffinity(before);
-        team.map(|team| Self { _restored: Some(restored), ..team })
+        team.map(|team| Self { cpus, _restored: Some(restored), ..team })
+    }
+
+    /// Names the CPU in the failure of a thread that is pinned: a single core may compute wrongly.
+    fn on_cpu(&self, index: usize, failure: Failure) -> Failure {
+        match self.cpus.get(index) {
+            Some(cpu) => Failure(format!("on CPU {cpu}: {failure}")),
+            None => failure,
+        }
     }
 
     /// Shows every member to `look`.
@@ -165,8 +178,12 @@ impl<M: Member> Instance for Team<M> {
 
     /// Checks every member's results, on the caller's thread.
     fn verify(&mut self) -> Result<(), Failure> {
-        self.own.verify()?;
-        self.helpers.cells.iter().try_for_each(|cell| locked(cell).member.verify())
+        let own = self.own.verify();
+        own.map_err(|failure| self.on_cpu(0, failure))?;
+        self.helpers.cells.iter().try_for_each(|cell| {
+            let mut cell = locked(cell);
+            cell.member.verify().map_err(|failure| self.on_cpu(cell.index, failure))
+        })
     }
 
     /// Releasing the members does not show in a sample of this length.
@@ -189,7 +206,7 @@ impl<M: Member> Helpers<M> {
         let barrier = Arc::clone(&self.barrier);
         let body = move || {
             let cell = build(index)
-                .map(|member| Arc::new(Mutex::new(MemberCell { member, result: None })));
+                .map(|member| Arc::new(Mutex::new(MemberCell { index, member, result: None })));
             let own = cell.as_ref().ok().map(Arc::clone);
             // The receiver is gone only when the start has failed, and then the barrier is closed.
             drop(sender.send(cell));
@@ -368,7 +385,7 @@ impl Drop for FinishGuard<'_> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Member, Team};
+    use super::{CpuSet, Member, Team};
     use plumb_model::Facts;
     use plumb_protocol::{Failure, Instance, StartError};
 
@@ -411,6 +428,26 @@ mod tests {
             _ => Ok(CountingMember(0)),
         };
         assert!(Team::start(4, &Facts::default(), build).is_err());
+    }
+
+    #[test]
+    fn a_wrong_result_of_a_pinned_thread_names_its_cpu() {
+        struct Wrong(usize);
+        impl Member for Wrong {
+            fn run(&mut self, _: u64) -> Result<(), Failure> {
+                Ok(())
+            }
+            fn verify(&mut self) -> Result<(), Failure> {
+                if self.0 == 2 { Err(Failure("2 + 2 = 5".into())) } else { Ok(()) }
+            }
+        }
+        let cpu = *CpuSet::current().unwrap().cpus().last().unwrap();
+        let mut team = Team::on_cpus(vec![cpu; 3], |index| Ok(Wrong(index))).unwrap();
+        team.run(1).unwrap();
+        assert_eq!(team.verify(), Err(Failure(format!("on CPU {cpu}: 2 + 2 = 5"))));
+        let mut free = Team::start(3, &Facts::default(), |index| Ok(Wrong(index))).unwrap();
+        free.run(1).unwrap();
+        assert_eq!(free.verify(), Err(Failure("2 + 2 = 5".into())));
     }
 
     #[test]
