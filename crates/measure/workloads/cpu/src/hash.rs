@@ -77,7 +77,7 @@ const PRIMES: [u64; 5] = [
 
 /// XXH64 of a block.
 #[inline(never)]
-fn xxh64(block: &[u8], seed: u64) -> u64 {
+pub(super) fn xxh64(block: &[u8], seed: u64) -> u64 {
     let stripes = block.chunks_exact(32);
     let tail = stripes.remainder();
     let hash = if block.len() < 32 { seed.wrapping_add(PRIMES[4]) } else { lanes(stripes, seed) };

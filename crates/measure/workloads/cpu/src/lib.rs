@@ -2,6 +2,7 @@
 
 use plumb_protocol::Workload;
 
+mod answers;
 mod branch;
 mod dhrystone;
 mod float;
@@ -36,4 +37,5 @@ pub const ALL: &[&dyn Workload] = &[
     &syscall::Syscall,
     &hash::Hash,
     &share::CpuShare,
+    &answers::KnownAnswers,
 ];

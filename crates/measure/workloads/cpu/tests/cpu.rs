@@ -88,6 +88,7 @@ fn twice_the_iterations_take_twice_the_time() {
         ("cpu.hash", &[], 500),
         ("cpu.frequency", &[], 50),
         ("cpu.share", &[], 1),
+        ("cpu.answers", &[("kind", "sha256")], 20),
     ] {
         assert_doubles(id, &mut started(id, settings), k);
     }
