@@ -183,6 +183,13 @@ pub fn scale_of(size: f64, unit: &str) -> (String, f64) {
     (prefix.unit.clone(), prefix.factor)
 }
 
+/// A positive number of which no more may be claimed than there is, with two significant digits: `2.4e6`.
+#[must_use]
+pub fn rounded_down(value: f64) -> String {
+    let step = 10_f64.powf(value.log10().floor() - 1.0);
+    format!("{:.1e}", (value / step).floor() * step)
+}
+
 /// A bare number with four significant digits, for tables in one unit.
 #[must_use]
 pub fn plain(value: f64) -> String {
@@ -261,7 +268,9 @@ mod tests {
     use proptest::prelude::{Strategy, any, prop_oneof, proptest};
 
     use super::SHARE;
-    use super::{Figure, change, percent_figure, quantity, quantity_in_unit_of, rounded_count};
+    use super::{
+        Figure, change, percent_figure, quantity, quantity_in_unit_of, rounded_count, rounded_down,
+    };
     use crate::percent::{percent, percent_change, percent_with_ends};
 
     fn shown(low: f64, value: f64, high: f64, unit: &str) -> String {
@@ -275,6 +284,12 @@ mod tests {
         assert_eq!(shown(1.0, 1.18, 1.39, ""), "1.18 [1.00, 1.39]");
         assert_eq!(shown(1.1, 1.2, 1.3, ""), "1.20 [1.10, 1.30]");
         assert_eq!(shown(0.83, 0.97, 0.9996, SHARE), "97.00 [83.00, 99.96] %");
+    }
+
+    #[test]
+    fn no_more_is_claimed_than_there_is() {
+        let shown = [3.0, 999.0, 2_400_000.0, 2_499_999.0].map(rounded_down);
+        assert_eq!(shown, ["3.0e0", "9.9e2", "2.4e6", "2.4e6"]);
     }
 
     #[test]

@@ -27,7 +27,7 @@ mod typed;
 pub use base::{SHARE, base_unit, is_same_unit, stored_unit};
 pub use figure::{
     Figure, change, largest_of, percent_figure, plain, quantity, quantity_in_unit_of,
-    rounded_count, scale_of, without_interval,
+    rounded_count, rounded_down, scale_of, without_interval,
 };
 pub use length::{length, of_session_alone, seconds_to};
 pub use percent::{percent, percent_change, percent_to, percent_with_ends, whole_percent};

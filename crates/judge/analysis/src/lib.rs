@@ -61,6 +61,7 @@ pub use one_run::ranking::{
     Implementations, RankedVariant, UnmeasuredVariant, VariantCosts, VariantRanking,
 };
 pub use one_run::rates::{CounterRate, PointRates, rates_by_point};
+pub use one_run::right_answers::RightAnswers;
 pub use one_run::samples::{
     InvocationSamples, PointSamples, QuantileRatio, quantile_ratios, samples,
 };

@@ -23,6 +23,7 @@ use crate::one_run::levels::TwoLevels;
 use crate::one_run::link_fit::LinkFit;
 use crate::one_run::pauses::Pauses;
 use crate::one_run::ranking::VariantRanking;
+use crate::one_run::right_answers::RightAnswers;
 use crate::one_run::start_ups::PointStartUp;
 use crate::over_runs::standing_out::StandingOut;
 
@@ -67,6 +68,8 @@ pub struct RunFinding {
     pub not_reached: Vec<PointFacts>,
     /// What else ran beside.
     pub interference: Disturbances,
+    /// Known answers that were checked, if none was wrong.
+    pub right_answers: Option<RightAnswers>,
     /// Reasons to distrust the whole run; each result carries them too.
     pub flags: Vec<Flag>,
 }

@@ -31,6 +31,7 @@ pub(crate) mod random_reads;
 pub(crate) mod ranking;
 pub(crate) mod rankings;
 pub(crate) mod rates;
+pub(crate) mod right_answers;
 pub(crate) mod rungs;
 pub(crate) mod samples;
 pub(crate) mod series_in_run;

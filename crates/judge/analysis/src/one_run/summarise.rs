@@ -34,6 +34,7 @@ use crate::one_run::pauses;
 use crate::one_run::point_data::PointData;
 use crate::one_run::random_reads::flag_faster;
 use crate::one_run::rankings::rankings;
+use crate::one_run::right_answers::RightAnswers;
 use crate::one_run::series_in_run::series_in_run;
 use crate::one_run::shares;
 use crate::one_run::start_ups::start_ups;
@@ -137,6 +138,7 @@ pub fn summarise(record: &RunRecord) -> RunFinding {
         accepted_failures: failures::accepted(&data),
         not_reached: failures::not_reached(record),
         interference: disturbances(record),
+        right_answers: RightAnswers::of(record),
         flags: run_flags,
     }
 }

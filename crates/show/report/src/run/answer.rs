@@ -8,6 +8,7 @@ use plumb_units::quantity;
 use crate::comparison::proof_answer;
 use crate::run::importance::{FlagWeight, by_importance};
 use crate::run::levels::share_text;
+use crate::run::right_answers::right_answers_text;
 use crate::run::since_last::since_last_text;
 use crate::run::view::{ResultRow, View, baseline_text};
 
@@ -19,9 +20,11 @@ pub(crate) fn answer(view: &View) -> Vec<String> {
     if view.rows.is_empty() {
         return vec!["Nothing was measured.".to_owned()];
     }
-    let mut lines: Vec<String> = expectation_answer(view).into_iter().collect();
+    let mut lines: Vec<String> = right_answers_text(view.finding).into_iter().collect();
+    let expectation = expectation_answer(view);
     let ceilings = ceiling_answer(view);
-    let compared = compared(view, lines.is_empty(), ceilings.is_some());
+    let compared = compared(view, expectation.is_none(), ceilings.is_some());
+    lines.extend(expectation);
     lines.extend(match (compared, ceilings) {
         (Some(compared), Some(ceilings)) => Some(format!("{compared} {ceilings}")),
         (compared, ceilings) => compared.or(ceilings),
@@ -162,6 +165,9 @@ fn trust(view: &View) -> String {
     let primary: Vec<&ResultRow> = view.brief_rows().filter(|row| row.finding.primary).collect();
     let flagged: Vec<&FlagKind> =
         primary.iter().flat_map(|row| &row.finding.flags).map(|flag| &flag.flag).collect();
+    if flagged.is_empty() && !view.finding.failed.is_empty() {
+        return "No figure is flagged, but some invocations failed: see below.".to_owned();
+    }
     if flagged.is_empty() {
         return "plumb found no reason to distrust these figures.".to_owned();
     }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use plumb_analysis::{
     AcceptedFailures, BaselineSource, ExpectationVerdict, FailedInvocations, Finding, GateFinding,
-    Pauses, ResultEnergy, ShareOfBaseline, Unsupported,
+    Pauses, ResultEnergy, RightAnswers, ShareOfBaseline, Unsupported,
 };
 use plumb_model::{Flag, PreparationRecord, Prepared, SampleIs};
 use plumb_text::time::rfc3339;
@@ -78,8 +78,31 @@ pub struct RunDocument {
     pub not_reached: Vec<PointPart>,
     /// How often something else disturbed the run.
     pub interference: InterferencePart,
+    /// Known answers that were checked, if none was wrong (`cpu.answers`).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub right_answers: Option<RightAnswersPart>,
     /// Reasons to distrust the whole run; each result carries them too.
     pub flags: Vec<FlagPart>,
+}
+
+/// Known answers that were all right.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct RightAnswersPart {
+    /// How many were checked.
+    pub answers: f64,
+    /// On how many CPUs.
+    pub cpus: f64,
+    /// The share of wrong answers is below this (95 %, rule of three).
+    pub largest_share_wrong: f64,
+}
+
+fn right_answers(right: RightAnswers) -> RightAnswersPart {
+    RightAnswersPart {
+        answers: right.answers,
+        cpus: right.cpus,
+        largest_share_wrong: right.largest_share_wrong(),
+    }
 }
 
 /// The run itself.
@@ -468,6 +491,7 @@ pub fn document(view: &View) -> RunDocument {
         accepted_failures: finding.accepted_failures.iter().map(accepted).collect(),
         not_reached: finding.not_reached.iter().map(place).collect(),
         interference: InterferencePart::of(&finding.interference),
+        right_answers: finding.right_answers.map(right_answers),
         flags: finding.flags.iter().map(flag).collect(),
     }
 }

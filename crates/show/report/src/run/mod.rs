@@ -21,6 +21,7 @@ mod markdown;
 mod phrases;
 mod ranking;
 mod results_table;
+mod right_answers;
 mod sentences;
 mod since_last;
 mod start_ups;
@@ -45,6 +46,7 @@ pub use results_table::{
     best_quarter_text, bits_text, both_intervals, energy_text, other_cpu_text, pauses_text,
     scaled_text,
 };
+pub use right_answers::right_answers_text;
 pub use sentences::in_words;
 pub use since_last::since_last_text;
 pub(crate) use terminal::end;

@@ -31,6 +31,7 @@ const PHRASES: &[Phrase] = &[
     ),
     phrase("compression.7zip", "7-Zip compression", &[]),
     phrase("compression.lz", "LZ compression", &[]),
+    phrase("cpu.answers", "Known answers", &["kind"]),
     phrase("cpu.linpack", "Linpack", &[]),
     phrase("cpu.dhrystone", "Dhrystone", &[]),
     phrase("cpu.whetstone", "Whetstone", &[]),

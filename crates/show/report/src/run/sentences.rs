@@ -10,6 +10,7 @@ use crate::run::importance::by_importance;
 use crate::run::labels;
 use crate::run::phrases::subject;
 use crate::run::results_table::{best_quarter_text, energy_text, other_cpu_text};
+use crate::run::right_answers::right_answers_text;
 use crate::run::since_last::{self, since_last_text};
 use crate::run::view::{ResultRow, View, baseline_text, comparison_text};
 
@@ -23,6 +24,7 @@ pub fn in_words(view: &View) -> Vec<String> {
         .filter(|row| row.finding.primary)
         .map(|row| clean(&sentence(row)))
         .collect();
+    lines.extend(right_answers_text(view.finding));
     let curves = view.curves.iter();
     lines.extend(curves.map(|curve| clean(&format!("{}: {}", curve.name, curve.lines.join("; ")))));
     lines.extend(view.comparisons().iter().chain(view.above()).map(|comparison| {

@@ -10,6 +10,7 @@ use crate::comparison::levels::levels_text;
 use crate::comparison::{proof, verdict};
 use crate::run::header::{ACCEPTED_FAILURES, not_reached_heading};
 use crate::run::results_table::results;
+use crate::run::right_answers::right_answers_text;
 use crate::run::since_last::{self, since_last_text};
 use crate::run::start_ups::start_ups;
 use crate::run::view::{
@@ -52,6 +53,7 @@ pub fn scorecard(view: &View, terminal: &Terminal, closing: &NextSteps) -> Strin
         second,
         proof(view.finding.proof.as_ref(), &terminal),
         start_ups(view.finding, &terminal),
+        right_answers(view, &terminal),
         flags(view, &terminal),
         unsupported(view, &terminal),
         failed(view, &terminal),
@@ -223,6 +225,12 @@ fn unsupported(view: &View, terminal: &Terminal) -> String {
 fn failed(view: &View, terminal: &Terminal) -> String {
     let lines: String = view.finding.failed.iter().map(|f| failure(f, terminal)).collect();
     if lines.is_empty() { lines } else { heading("Failed", terminal) + &lines }
+}
+
+/// How rare wrong answers are at most.
+fn right_answers(view: &View, terminal: &Terminal) -> String {
+    let text = right_answers_text(view.finding);
+    text.map_or_else(String::new, |text| terminal.lines(0, &TextLine::new(Style::Plain, &text)))
 }
 
 /// The points whose figures include failures.
