@@ -22,6 +22,7 @@ pub const BUILTIN: &[(&str, &str)] = &[
     ("remote-disk", include_str!("../../../../suites/remote-disk.toml")),
     ("scheduler", include_str!("../../../../suites/scheduler.toml")),
     ("rrdtool", include_str!("../../../../suites/rrdtool.toml")),
+    ("screen", include_str!("../../../../suites/screen.toml")),
     ("ssh-ciphers", include_str!("../../../../suites/ssh-ciphers.toml")),
     ("vps", include_str!("../../../../suites/vps.toml")),
 ];
