@@ -155,7 +155,232 @@ fn a_kill_of_any_process_leaves_nothing_there_and_a_lost_run_is_completed() {
             assert!(victim == "keeper" || measured.len() == 1, "{victim}: {document}");
             if ["ssh", "agent"].contains(&victim) {
                 assert!(ended.stderr.contains("reconnecting in 2 s"), "{}", ended.stderr);
-                for (options, why) in [
+                let run = document["machines"][0]["run"]["run"]["id"].as_str().unwrap();
+                let segments = format!(
+                    "SELECT count(*) FROM segment JOIN run ON run.id = segment.run WHERE hex(uuid) = '{}'",
+                    run.replace('-', "").to_uppercase()
+                );
+                let store = sshd.place.store();
+                let counted = Command::new("sqlite3").arg(store).arg(segments).output().unwrap();
+                assert_eq!(String::from_utf8(counted.stdout).unwrap().trim(), "2", "{victim}");
+            }
+        }
+        let left = wait_for(NOTHING_RUNS_WITHIN, || sshd.leftovers().is_empty().then_some(()));
+        assert!(left.is_some(), "{victim}: {:?}", sshd.leftovers());
+    }
+}
+
+#[test]
+fn an_interrupt_ends_the_runs_in_order() {
+    let sshd = FarSshd::start();
+    let long = "run cpu.sieve --no-lock --prepare none --monitor none --json --invocation-time 20ms --min-time 60s --on far,local";
+    let plumb = sshd.plumb(long).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    wait_for(PATIENCE, || sshd.at_far_end("worker cpu.sieve")).unwrap();
+    signal("INT", plumb.id()).unwrap();
+    let ended = ProgramOutput::from(plumb.wait_with_output().unwrap()).exits(130);
+    let document = parsed(&ended);
+    assert_eq!(outcomes(&document)[0], ("far", "interrupted"), "{document}");
+    assert_eq!(document["machines"][0]["run"]["run"]["status"], "interrupted");
+    sshd.is_clean();
+}
+
+#[test]
+fn a_machine_that_cannot_run_plumb_is_unsupported() {
+    // Its folders for temporary files do not allow programs to run.
+    let noexec = FarSshd::with(
+        "ForceCommand unshare -m sh -c 'for folder in \"$TMPDIR\" /var/tmp /dev/shm; do mount -t tmpfs -o noexec none \"$folder\"; done; HOME=$TMPDIR; eval \"$SSH_ORIGINAL_COMMAND\"'",
+    );
+    let document = parsed(&noexec.run(&format!("{RUN} --on far --json")).exits(3));
+    assert_eq!(outcomes(&document), [("far", "unsupported")], "{document}");
+    let why = document["machines"][0]["why"].as_str().unwrap();
+    assert!(why.contains("no folder has room for plumb and allows programs to run"), "{why}");
+    noexec.is_clean();
+
+    let other =
+        FarSshd::with("ForceCommand PATH=${TMPDIR%/far}/bin:$PATH; eval \"$SSH_ORIGINAL_COMMAND\"");
+    let folder = other.place.root().join("bin");
+    fs::create_dir_all(&folder).unwrap();
+    fs::write(folder.join("uname"), "#!/bin/sh\necho sparc64\n").unwrap();
+    fs::set_permissions(folder.join("uname"), fs::Permissions::from_mode(0o755)).unwrap();
+    let ran = other.run(&format!("{RUN} --on far")).exits(3);
+    ran.shows(&["far: unsupported: no binary for sparc64", "data/plumb/binaries/plumb-sparc64"]);
+    other.is_clean();
+}
+
+#[test]
+fn a_login_shell_that_prints_is_no_obstacle_and_this_machine_can_be_an_agent_too() {
+    for shell in [
+        "echo welcome; eval \"$SSH_ORIGINAL_COMMAND\"",
+        "exec tcsh -c \"$SSH_ORIGINAL_COMMAND\"",
+        "exec busybox sh -c \"$SSH_ORIGINAL_COMMAND\"",
+    ] {
+        let sshd = FarSshd::with(&format!("ForceCommand {shell}"));
+        let document = parsed(&sshd.run(&format!("{RUN} --on far --json")).exits(0));
+        assert_eq!(outcomes(&document), [("far", "complete")], "{shell}");
+        sshd.is_clean();
+    }
+    let without = FarSshd::with("ForceCommand echo This account is not available.; exit 1");
+    let ran = without.run(&format!("{RUN} --on far")).exits(3);
+    ran.shows(&["unsupported: the login shell ended with code 1: This account is not available."]);
+    let here = place();
+    let document = parsed(&here.run(&format!("{RUN} --on local --json")).unwrap().exits(0));
+    assert_eq!(outcomes(&document), [("local", "complete")]);
+    assert_eq!(here.leftovers(), Vec::<String>::new());
+}
+
+#[test]
+fn fleets_are_stored_and_shown_again() {
+    let place = place();
+    place.run("fleet list").unwrap().exits(2);
+    let ran = place.run(&format!("{RUN} --on local --json")).unwrap().exits(0);
+    let shown = place.run("fleet show --json").unwrap().exits(0);
+    assert_eq!(parsed(&ran), parsed(&shown));
+    let list = parsed(&place.run("fleet list --json").unwrap().exits(0));
+    assert_eq!(list["fleets"].as_array().unwrap().len(), 1);
+    assert_eq!(
+        (&list["fleets"][0]["machines"], &list["fleets"][0]["complete"]),
+        (&1.into(), &1.into())
+    );
+    let id = list["fleets"][0]["fleet"].as_str().unwrap().to_owned();
+    place
+        .run(&format!("fleet show {}", &id[..13]))
+        .unwrap()
+        .exits(0)
+        .shows(&["cpu.sieve", "local"]);
+    place.run("fleet show ffff").unwrap().exits(2).says(&["no fleet begins with `ffff`"]);
+    // A merged store has the fleets of both.
+    let other = crate::place();
+    other.run(&format!("{RUN} --on local --quiet")).unwrap().exits(0);
+    other.run(&format!("import {}", place.store().display())).unwrap().exits(0);
+    let merged = parsed(&other.run("fleet list --json").unwrap().exits(0));
+    assert_eq!(merged["fleets"].as_array().unwrap().len(), 2);
+    assert_eq!(merged["fleets"][0], list["fleets"][0]);
+}
+
+#[test]
+fn many_machines_are_summarised_by_kind() {
+    let sshd = FarSshd::start();
+    let hosts: String = (1..=9).map(|number| format!("web{number} ansible_host=far\n")).collect();
+    sshd.place.write("hosts", &hosts).unwrap();
+    let ran = sshd.run(&format!("{RUN} --inventory hosts -q")).exits(0);
+    sshd.run("run cpu.sieve --confirm").exits(2).says(&["--confirm needs --on or --inventory"]);
+    ran.shows(&["9 of 9 machines measured", "(9 machines)", "spread", "fastest", "cpu.sieve"])
+        .shows(&["plumb fleet show ", "every result of every machine"]);
+    let full = sshd.run("fleet show --full").exits(0);
+    full.shows(&["median", "web1 ", "web9 "]);
+    let document = parsed(&sshd.run("fleet show --json").exits(0));
+    let kind = &document["kinds"][0];
+    assert_eq!(kind["machines"].as_array().unwrap().len(), 9);
+    let series = &kind["series"][0];
+    assert!(series["spread"].is_number() && series["slow"].is_array(), "{series}");
+    let values: Vec<f64> =
+        series["values"].as_array().unwrap().iter().map(|value| value.as_f64().unwrap()).collect();
+    let of_run = &document["machines"][8]["run"]["results"][0]["estimate"];
+    assert_eq!(of_run.as_f64(), Some(values[8]));
+    sshd.is_clean();
+}
+
+#[test]
+fn a_machine_that_is_slow_for_its_kind_is_confirmed_by_fresh_runs() {
+    let sshd = FarSshd::with("AcceptEnv DELAY");
+    // The same machine under another name, on which the command takes longer.
+    let config = fs::read_to_string(sshd.place.root().join("ssh_config")).unwrap();
+    let far = config.split("Host other").next().unwrap().replace("Host far", "Host slow");
+    fs::write(sshd.place.root().join("ssh_config"), format!("{config}{far} SetEnv DELAY=0.3\n"))
+        .unwrap();
+    let hosts: String = (1..=10).map(|number| format!("web{number} ansible_host=far\n")).collect();
+    sshd.place.write("hosts", &format!("{hosts}slow\n")).unwrap();
+    let exec =
+        "exec -n 3 --shell --no-lock --prepare none --monitor none --inventory hosts --at-once 4";
+    let mut plumb = sshd.plumb(&format!("{exec} --confirm --json"));
+    let ran = ProgramOutput::from(plumb.arg("sleep ${DELAY:-0.05}").output().unwrap()).exits(0);
+    ran.says(&["confirming on ", ": run 3 of 3"]);
+    let shown = sshd.run("fleet show").exits(0);
+    shown.shows(&["slow is slow for its kind: ", "confirmed in fresh runs"]);
+    let document = parsed(&sshd.run("fleet show --json").exits(0));
+    // Next to other tests, another one may be slow for a while, too.
+    let all = document["kinds"][0]["series"][0]["slow"].as_array().unwrap();
+    let slow = all.iter().find(|machine| machine["machine"] == "slow").unwrap();
+    assert_eq!(slow["confirmed"], true, "{slow}");
+    assert!(slow["ratio"].as_f64() > Some(3.0), "{slow}");
+    sshd.is_clean();
+}
+
+#[test]
+fn summaries_of_many_machines_have_verdicts_and_reasons() {
+    let sshd = FarSshd::start();
+    let hosts: String = (1..=9).map(|number| format!("web{number} ansible_host=far\n")).collect();
+    sshd.place.write("hosts", &hosts).unwrap();
+    let ab = "ab --no-lock -q --on-interference keep --prepare none --monitor none --max-pairs 8";
+    let mut plumb = sshd.plumb(&format!("{ab} --inventory hosts --fail-on slower"));
+    let ran = ProgramOutput::from(plumb.args(["true", "sleep 0.05"]).output().unwrap()).exits(1);
+    ran.shows(&["9 of 9 machines measured", "Compared with true", "web9", "slower"]);
+    // Every second invocation fails, so that all machines measure and have a failure to report.
+    let mut plumb =
+        sshd.plumb("exec -n 2 --no-lock -q --prepare none --monitor none --inventory hosts");
+    let ran = ProgramOutput::from(plumb.args(["true", "false"]).output().unwrap()).exits(4);
+    ran.shows(&["web1, web2, web3 and 6 more: false failed in ", "exit status 1"]);
+}
+
+#[test]
+fn sides_are_compared_on_every_machine() {
+    let sshd = FarSshd::start();
+    let ab = "ab --no-lock --on-interference keep --prepare none --monitor none --max-pairs 8";
+    let sides = |options: &str| {
+        let mut plumb = sshd.plumb(&format!("{ab} {options}"));
+        ProgramOutput::from(plumb.args(["sleep 0.01", "sleep 0.05"]).output().unwrap())
+    };
+    // A slower side is a failure if the user says so, and a machine that is missing is the worse one.
+    let document = parsed(&sides("--on far --json --fail-on slower").exits(1));
+    assert_eq!(document["schema"], "plumb.fleet/1");
+    let all = document["machines"][0]["run"]["results"].as_array().unwrap();
+    let compared = all.iter().find_map(|result| result["against_first"].get(0)).unwrap();
+    assert_eq!(compared["verdict"], "slower", "{compared}");
+    let text = sides("--on far,closed --fail-on slower").exits(4);
+    text.shows(&["Compared with sleep 0.01, margin 1 %", "sleep 0.05", "slower", "closed: "]);
+    for (options, why) in [
+        ("--on far --sessions 2", "--sessions cannot be used with --on or --inventory"),
+        ("--on far --prove", "--prove cannot be used with --on or --inventory"),
+    ] {
+        sides(options).exits(2).says(&[why]);
+    }
+    sshd.is_clean();
+}
+
+#[test]
+fn machines_that_measure_together_begin_together_and_have_a_sum() {
+    let sshd = FarSshd::start();
+    let together = "run crypto.aead --no-lock --prepare none --monitor none --together \
+        --max-invocations 9 --invocation-time 400ms --on far,other,closed";
+    sshd.run(together).exits(4).shows(&[
+        "All machines together",
+        "far ",
+        "other ",
+        "closed: cannot be reached",
+        "crypto.aead: 9 rounds of 2 machines, starts within ",
+        "(clocks known to ±",
+    ]);
+    let document = parsed(&sshd.run("fleet show --json").exits(0));
+    let sums = document["together"].as_array().unwrap();
+    assert_eq!(sums.len(), 1, "{sums:?}");
+    let sum = &sums[0];
+    assert_eq!((sum["rounds"].as_u64(), sum["left_out"].as_u64()), (Some(9), Some(0)), "{sum}");
+    let machines = sum["machines"].as_array().unwrap();
+    let names: Vec<&str> = machines.iter().filter_map(|part| part["name"].as_str()).collect();
+    assert_eq!(names, ["far", "other"]);
+    let rates: f64 = machines.iter().filter_map(|part| part["rate"].as_f64()).sum();
+    let of_sum = rates / sum["sum"].as_f64().unwrap();
+    // The median of sums is not the sum of medians.
+    assert!((0.7..1.4).contains(&of_sum), "{sum}");
+    // Next to other tests, nine rounds may be too few for an interval.
+    if let Some(low) = sum["low"].as_f64() {
+        assert!(low > 0.0 && Some(low) <= sum["high"].as_f64(), "{sum}");
+    }
+    // Both ends are this machine: the clocks are one, and the error is that of the exchange.
+    let skew = sum["start_skew_s"].as_f64().unwrap();
+    let error = sum["clock_error_s"].as_f64().unwrap();
+    assert!(skew < 0.1 && error > 0.0 && error < 0.05, "{sum}");
+    for (options, why) in [
         ("--on far", "--together needs two or more machines"),
         ("--on far,other --at-once 1", "--together needs all 2 machines at once"),
         ("", "--together needs --on or --inventory"),
