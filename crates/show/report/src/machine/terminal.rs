@@ -175,7 +175,7 @@ mod tests {
         run 01a · unknown host · fp1:a · env1:b
         run 01b · unknown host · fp1:a · env1:b
 
-          relevant  kernel       it affects every system call
+          relevant  kernel       affects every system call
                                  6.1
                                  6.12
           relevant  mitigations  each slows kernel entry
