@@ -175,8 +175,7 @@ fn carry_out(
         job.before = Some(before.clone());
     }
     let mut with_others: Option<&dyn SharedGate> = None;
-    if let Some(seed) = ticket.together {
-        job.plan.seed = seed;
+    if ticket.together {
         with_others = Some(gate);
     }
     let explicit = job.explicit;

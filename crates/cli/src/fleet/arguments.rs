@@ -52,7 +52,8 @@ pub struct TogetherArgs {
     ///
     /// Shows how much a server, network or filesystem that they share delivers in total. 15 rounds of 2 s each, unless
     /// --max-invocations and --invocation-time say otherwise.
-    #[arg(long, hide_short_help = true)]
+    #[arg(long, hide_short_help = true, conflicts_with_all =
+        ["precision", "min_time", "max_time", "soak", "stream", "confirm"])]
     together: bool,
 }
 

@@ -289,7 +289,6 @@ fn tickets(request: &FleetRequest, fleet: Option<Id>, store: &Store) -> Result<V
     let of_fleet = fleet.map(|fleet| (FLEET_LABEL.to_owned(), short(fleet)));
     let mut tickets = Vec::with_capacity(request.machines.len());
     let ids = plumb_machine::fresh_ids(request.machines.len());
-    let together = request.together.then(|| plumb_machine::now().monotonic_ns & 0xffff_ffff);
     for (index, (machine, run)) in request.machines.iter().zip(ids).enumerate() {
         let mut labels: BTreeMap<String, String> = of_fleet.clone().into_iter().collect();
         let work = match &request.work {
@@ -316,7 +315,7 @@ fn tickets(request: &FleetRequest, fleet: Option<Id>, store: &Store) -> Result<V
             labels,
             before: None,
             salt: salt.clone(),
-            together,
+            together: request.together,
         });
     }
     Ok(tickets)

@@ -1,5 +1,7 @@
 //! Machines that measured together: the sum of their rates in the time that all of them measured.
 
+use std::collections::BTreeSet;
+
 use plumb_model::{
     Better, Estimate, InvocationRecord, Metric, MetricSource, PlannedPoint, RunRecord,
 };
@@ -100,7 +102,7 @@ impl MachineRound {
         samples.map(|(start_ns, end_ns, _)| common_s((*start_ns, *end_ns), (from_ns, to_ns))).sum()
     }
 
-    /// Its rate between these times, over what was measured of them.
+    /// Its rate between these times, over what was measured of them: while it checks its answers, it still loads what it shares.
     fn rate(&self, from_ns: i128, to_ns: i128) -> f64 {
         let mut work = 0.0;
         for (start_ns, end_ns, rate) in &self.samples {
@@ -157,7 +159,8 @@ impl CommonRound {
 }
 
 /// The sums of the first metrics of all points that are rates, from the runs of machines that measured together, in the order of the
-/// machines; None for a machine without a run. A machine without a good invocation of a point has no part in its sum.
+/// machines; None for a machine without a run. A machine without a good invocation of a point, or with another workload in its
+/// place, has no part in its sum; less than two have none.
 ///
 /// Samples are mapped to one clock by the offset that was measured before each invocation. A machine's rate in the common time is its
 /// work in it divided by its measured part; a sample that lies partly in it counts in proportion.
@@ -190,19 +193,32 @@ fn sum_of_point(
     (index, planned): (usize, &PlannedPoint),
     metric: &Metric,
 ) -> Option<TogetherFinding> {
-    let measured =
-        |(_, record): &&(usize, &RunRecord)| record.good_invocations(index).next().is_some();
-    let records: Vec<(usize, &RunRecord)> = records.iter().filter(measured).copied().collect();
-    // Sizes and numbers of threads depend on the machine, and with them the name of a point: their order is the same.
-    let count = records.iter().flat_map(|(_, record)| record.good_invocations(index));
-    let count = count.map(|invocation| invocation.round + 1).max()?;
+    // A machine with fewer CPUs may plan other points, because sizes and numbers of threads depend on it.
+    let measures_it = |record: &RunRecord| {
+        record.plan.points.get(index).is_some_and(|other| {
+            let same = other.description.primary();
+            other.point.workload == planned.point.workload
+                && same.is_some_and(|same| same.name == metric.name && same.unit == metric.unit)
+        }) && record.good_invocations(index).next().is_some()
+    };
+    let records: Vec<(usize, &RunRecord)> =
+        records.iter().filter(|(_, record)| measures_it(record)).copied().collect();
+    if records.len() < 2 {
+        return None;
+    }
+    let numbers: BTreeSet<u32> = records
+        .iter()
+        .flat_map(|(_, record)| record.good_invocations(index))
+        .filter(|invocation| invocation.ready.shared_start.is_some())
+        .map(|invocation| invocation.round)
+        .collect();
     let mut rounds = Vec::new();
-    for number in 0..count {
+    for number in &numbers {
         let machines: Option<Vec<MachineRound>> = records
             .iter()
             .map(|(_, record)| {
                 let mut of_round =
-                    record.good_invocations(index).filter(|invocation| invocation.round == number);
+                    record.good_invocations(index).filter(|invocation| invocation.round == *number);
                 MachineRound::of(of_round.next()?, metric)
             })
             .collect();
@@ -228,7 +244,7 @@ fn sum_of_point(
         metric: metric.name.clone(),
         unit: metric.unit.clone(),
         rounds: rounds.len(),
-        left_out: (count as usize).saturating_sub(rounds.len()),
+        left_out: numbers.len() - rounds.len(),
         sum,
         parts,
         overlap: median(&overlaps)?,

@@ -63,7 +63,7 @@ pub struct AgentTicket {
     pub before: Option<RunRecord>,
     /// The salt of the near end's store: a secret has the same placeholder in all of its runs.
     pub salt: String,
-    /// The seed of all machines if each of its invocations begins together with theirs: they then measure in the same order.
+    /// Whether each of its invocations begins together with those of other machines.
     #[serde(default)]
-    pub together: Option<u64>,
+    pub together: bool,
 }

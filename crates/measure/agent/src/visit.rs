@@ -16,6 +16,8 @@ use crate::transport::{AgentPipes, VisitFailure};
 const BEAT_EVERY: Duration = Duration::from_secs(3);
 /// The near end looks this often whether it has to do something else.
 const LOOK: Duration = Duration::from_millis(200);
+/// So much of a time two clocks may drift apart, in thousandths: each is slewed by half of it at most, and its crystal is off by less.
+const MOST_DRIFT_PER_MILLE: u64 = 1;
 /// The near end looks this often whether a start is announced: it is announced longer ahead.
 const LOOK_FOR_START: Duration = Duration::from_millis(5);
 /// The agent begins its log within this time.
@@ -57,7 +59,8 @@ pub fn visit(
     listener: &mut dyn VisitListener,
 ) -> Result<AgentEnd, VisitFailure> {
     let beat_at = Instant::now();
-    let mut visit = AgentVisit { pipes, ticket, plumb, listener, beat_at, stop_by: None };
+    let mut visit =
+        AgentVisit { pipes, ticket, plumb, listener, beat_at, stop_by: None, waited_at: None };
     let ended = visit.run();
     if matches!(ended, Err(VisitFailure::Failed(_) | VisitFailure::Unsupported { .. })) {
         visit.pipes.abandon();
@@ -75,6 +78,8 @@ struct AgentVisit<'v> {
     beat_at: Instant,
     /// When the agent has ended its run, if it was asked to stop.
     stop_by: Option<Instant>,
+    /// Where the agent waited last.
+    waited_at: Option<StartPosition>,
 }
 
 impl AgentVisit<'_> {
@@ -136,11 +141,18 @@ impl AgentVisit<'_> {
 
     /// Announces the start of the samples that the agent is ready for, once the other machines are ready, too.
     fn start(&mut self, position: StartPosition) -> Result<(), VisitFailure> {
-        if self.ticket.together.is_none() {
+        if !self.ticket.together {
             let text = "the agent waits for other machines, but measures alone";
             return Err(VisitFailure::Failed(text.to_owned()));
         }
+        // One that goes back would always be the first, and the others would wait for it for ever.
+        if self.waited_at.is_some_and(|last| position <= last) {
+            let text = "the agent waits at a position that was before";
+            return Err(VisitFailure::Failed(text.to_owned()));
+        }
+        self.waited_at = Some(position);
         let ClockOffset { ahead_ns, error_ns } = self.clock_offset()?;
+        let compared_ns = plumb_machine::now().monotonic_ns;
         self.listener.at_start(position);
         loop {
             self.attend()?;
@@ -150,6 +162,9 @@ impl AgentVisit<'_> {
             }
             if let Some(start_ns) = self.listener.start_ns() {
                 let at_ns = start_ns.saturating_add_signed(ahead_ns);
+                // The kernel lets no clock run faster or slower by more (adjtimex).
+                let drift_ns = start_ns.saturating_sub(compared_ns) / 1000 * MOST_DRIFT_PER_MILLE;
+                let error_ns = error_ns.saturating_add(drift_ns);
                 return self.send(&announcement(SharedStart { at_ns, ahead_ns, error_ns }));
             }
             std::thread::sleep(LOOK_FOR_START);
@@ -162,7 +177,7 @@ impl AgentVisit<'_> {
         for number in 0..EXCHANGES {
             let sent_ns = plumb_machine::now().monotonic_ns;
             self.send(&format!("{CLOCK} {number}"))?;
-            let line = self.pipes.line(BEAT_EVERY).map_err(|error| self.lost(&error))?;
+            let line = self.clock_line()?;
             let answered_ns = plumb_machine::now().monotonic_ns;
             match parsed(&line)? {
                 LogLine::Clock { number: answered, monotonic_ns } if answered == number => {
@@ -176,6 +191,17 @@ impl AgentVisit<'_> {
         }
         offset(&exchanges)
             .ok_or_else(|| VisitFailure::Failed("the agent's clock cannot be right".to_owned()))
+    }
+
+    /// The next line, which a signal to this process does not make impossible.
+    fn clock_line(&mut self) -> Result<String, VisitFailure> {
+        loop {
+            match self.pipes.line(BEAT_EVERY) {
+                Ok(line) => return Ok(line),
+                Err(LineError::Interrupted) => {}
+                Err(error) => return Err(self.lost(&error)),
+            }
+        }
     }
 
     /// Waits for the first line of the log.
@@ -351,14 +377,14 @@ mod tests {
         script: &str,
         stop_after: Option<Duration>,
     ) -> (Result<AgentEnd, VisitFailure>, usize) {
-        visited_with(script, stop_after, None)
+        visited_with(script, stop_after, false)
     }
 
-    /// The same of an agent that measures together with others, by this seed.
+    /// The same of an agent that measures together with others, or alone.
     fn visited_with(
         script: &str,
         stop_after: Option<Duration>,
-        together: Option<u64>,
+        together: bool,
     ) -> (Result<AgentEnd, VisitFailure>, usize) {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("agent");
@@ -467,16 +493,16 @@ mod tests {
                 printing(&[END])
             )
         };
-        let (ended, _) = visited_with(&answers("$number"), None, Some(7));
+        let (ended, _) = visited_with(&answers("$number"), None, true);
         assert_eq!(ended.unwrap().measured, 1);
         let fails = |script: &str, together, why: &str| {
             let (ended, _) = visited_with(script, None, together);
             let error = ended.unwrap_err().to_string();
             assert!(error.contains(why), "{error}");
         };
-        fails(&answers("99"), Some(7), "did not tell the time when it was asked");
-        fails(&answers("$number"), None, "waits for other machines, but measures alone");
+        fails(&answers("99"), true, "did not tell the time when it was asked");
+        fails(&answers("$number"), false, "waits for other machines, but measures alone");
         let clock = r#"{"line":"clock","number":0,"monotonic_ns":1}"#;
-        fails(&(begun() + &printing(&[clock])), Some(7), "but was not asked");
+        fails(&(begun() + &printing(&[clock])), true, "but was not asked");
     }
 }

@@ -22,8 +22,6 @@ const STREAM_INTERVAL_NS: u64 = 1_000_000_000;
 /// What is asked for at once lasts about this long, or is one sample, in nanoseconds: more would be lost if its process did not
 /// answer within the time of the run.
 const MESSAGE_NS: u64 = 1_000_000_000;
-/// If machines measure together, an invocation asks for its samples in so many parts: it ends at most one part late.
-const PARTS_TOGETHER: u64 = 20;
 /// Longest log of a worker that is kept, in bytes.
 const LOG_BYTES: usize = 2000;
 
@@ -293,14 +291,24 @@ impl EngineInvocation<'_, '_> {
         sample_ns: u64,
         sampled: &mut Sampled,
     ) -> Result<(), Broken> {
-        let now_ns = |stream: &EventStream<'_>| stream.origin_ns() + stream.elapsed_ns();
-        let part_ns = end_ns.saturating_sub(now_ns(self.stream)) / PARTS_TOGETHER;
-        let at_once = usize::try_from(part_ns / sample_ns.max(1)).unwrap_or(usize::MAX).max(1);
-        for wanted in iterations.chunks(at_once).cycle() {
-            self.more(session, invocation, wanted, sample_ns, sampled)?;
-            if now_ns(self.stream) >= end_ns {
+        let length_ns = end_ns.saturating_sub(self.stream.monotonic_ns());
+        let mut left_ns = length_ns;
+        // A workload may check its answers after each part, so there are few. The first shows how long samples take next to others.
+        let mut part_ns = length_ns / 10;
+        let mut sample_ns = sample_ns.max(1);
+        let mut all = iterations.iter().copied().cycle();
+        while left_ns > length_ns / 20 || sampled.samples.is_empty() {
+            let at_once = usize::try_from(part_ns / sample_ns).unwrap_or(usize::MAX).max(1);
+            let wanted: Vec<u64> = all.by_ref().take(at_once).collect();
+            if !sampled.samples.is_empty() && self.left_ns() == Some(0) {
                 break;
             }
+            self.more(session, invocation, &wanted, sample_ns, sampled)?;
+            let took_ns: u64 = sampled.samples.elapsed_ns.iter().sum();
+            sample_ns = (took_ns / sampled.samples.len() as u64).max(1);
+            left_ns = end_ns.saturating_sub(self.stream.monotonic_ns());
+            // If samples get slower, it does not end late.
+            part_ns = left_ns / 4 * 3;
         }
         Ok(())
     }

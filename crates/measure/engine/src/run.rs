@@ -270,7 +270,16 @@ impl<'r> EngineRun<'r> {
         // Only the first of a round runs right after the pause.
         ready.paused_ns =
             self.plan.spread_ns.map(|_| if position == 0 { self.paused_ns } else { 0 });
-        ready.shared_start = self.gate.and_then(|gate| gate.wait(self.at.round, self.turn(point)));
+        ready.shared_start = None;
+        let waits_from_ns = self.stream.elapsed_ns();
+        if let Some(gate) = self.gate {
+            let Some(start) = gate.wait(self.at.round, self.turn(point)) else {
+                return Ok(Err(LaunchRefusal::Interrupted));
+            };
+            ready.shared_start = Some(start);
+        }
+        // To wait for others is no cost of this invocation.
+        let began_ns = began_ns + (self.stream.elapsed_ns() - waits_from_ns);
         let invocation = plumb_machine::fresh_id();
         let started = StartedProcess { invocation, point, role, position, seed, ready };
         let finished = self.invocation(point, began_ns).measure(session, started)?;

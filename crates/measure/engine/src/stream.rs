@@ -102,6 +102,11 @@ impl<'r> EventStream<'r> {
         self.clock.now().monotonic_ns.saturating_sub(self.origin_ns)
     }
 
+    /// CLOCK_MONOTONIC now, in nanoseconds.
+    pub fn monotonic_ns(&self) -> u64 {
+        self.clock.now().monotonic_ns
+    }
+
     /// Lets so many nanoseconds pass.
     pub fn sleep(&self, ns: u64) {
         self.clock.sleep(ns);

@@ -658,6 +658,9 @@ impl InvocationSession for KeptInvocation<'_> {
                     self.stream = None;
                     return Ok(None);
                 }
+                Reply::Failed { why, wrong_result: true } => {
+                    return Err(LaunchRefusal::WrongResult(why));
+                }
                 Reply::Failed { why, .. } => return Err(LaunchRefusal::Failed(why)),
                 other => return Err(unexpected("stream", &other)),
             }

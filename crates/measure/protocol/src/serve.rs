@@ -437,7 +437,8 @@ fn measured(
 
 /// Checks the results of what was just done.
 fn verify(instance: &mut dyn Instance) -> Result<(), FailedWork> {
-    instance.verify().map_err(|failure| FailedWork { why: failure.0, wrong_result: true })
+    let wrong_result = instance.checks_computation();
+    instance.verify().map_err(|failure| FailedWork { why: failure.0, wrong_result })
 }
 
 fn trial(instance: &mut dyn Instance, load: f64, duration_ns: u64) -> Result<Reply, FailedWork> {

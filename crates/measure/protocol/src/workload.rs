@@ -94,6 +94,12 @@ pub trait Instance {
         Ok(())
     }
 
+    /// Whether a failed check means that this machine computed wrongly, and not that something could not be read or reached: such a
+    /// result makes the whole run fail.
+    fn checks_computation(&self) -> bool {
+        false
+    }
+
     /// Ends what the instance began, after its last batch; untimed.
     ///
     /// # Errors

@@ -17,11 +17,17 @@ pub struct RightAnswers {
 }
 
 impl RightAnswers {
-    /// The largest share of wrong answers at which so many right ones in a row still have a probability of 5 %: the rule of
-    /// three (Hanley and Lippman-Hand 1983).
+    /// Answers of each CPU.
+    #[must_use]
+    pub fn answers_per_cpu(&self) -> f64 {
+        self.answers / self.cpus.max(1.0)
+    }
+
+    /// The largest share of wrong answers of one CPU, to the inputs of this run, at which so many right ones in a row still have a
+    /// probability of 5 %: the rule of three (Hanley and Lippman-Hand 1983).
     #[must_use]
     pub fn largest_share_wrong(&self) -> f64 {
-        3.0 / self.answers
+        3.0 / self.answers_per_cpu()
     }
 
     /// Of a run; None if it has checked nothing, or if an invocation that did has failed.
@@ -78,7 +84,7 @@ mod tests {
         let wanted = 640.0 * iterations as f64;
         assert!((right.answers - wanted).abs() < 0.5, "{right:?}");
         assert!((right.cpus - 2.0).abs() < 1e-9);
-        assert!((right.largest_share_wrong() * wanted - 3.0).abs() < 1e-9);
+        assert!((right.largest_share_wrong() * wanted / 2.0 - 3.0).abs() < 1e-9);
         let wrong = answers().invocations(|index, invocation| {
             if index == 1 {
                 fail(invocation, "CPU 1: 1 of 640 answers wrong", "");

@@ -162,6 +162,10 @@ impl Instance for Packers {
         self.team.verify()
     }
 
+    fn checks_computation(&self) -> bool {
+        true
+    }
+
     fn value_names(&self) -> &'static [&'static str] {
         &NAMES
     }

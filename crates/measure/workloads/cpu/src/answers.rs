@@ -380,6 +380,10 @@ impl Instance for Examination {
         Err(Failure(format!("cpu.answers: {}", failures.join("; "))))
     }
 
+    fn checks_computation(&self) -> bool {
+        true
+    }
+
     fn value_names(&self) -> &'static [&'static str] {
         &["cpus"]
     }

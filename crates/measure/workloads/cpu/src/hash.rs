@@ -178,6 +178,10 @@ impl Member for Hasher {
         let Self { expected, wrong, .. } = self;
         Err(Failure(format!("cpu.hash: hashes differ from {expected:#018x} in bits {wrong:#018x}")))
     }
+
+    fn checks_computation(&self) -> bool {
+        true
+    }
 }
 
 #[cfg(test)]

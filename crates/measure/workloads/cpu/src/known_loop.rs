@@ -78,6 +78,10 @@ impl Member for KnownLoop {
             self.what, self.wrong
         )))
     }
+
+    fn checks_computation(&self) -> bool {
+        true
+    }
 }
 
 #[cfg(test)]

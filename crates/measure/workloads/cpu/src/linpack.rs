@@ -235,6 +235,10 @@ impl Member for Solver {
             self.order
         )))
     }
+
+    fn checks_computation(&self) -> bool {
+        true
+    }
 }
 
 #[cfg(test)]

@@ -122,6 +122,10 @@ impl Instance for Batches {
         self.0.verify()
     }
 
+    fn checks_computation(&self) -> bool {
+        true
+    }
+
     fn shortest_sample_ns(&self) -> u64 {
         self.0.shortest_sample_ns().max(SHORTEST_SAMPLE_NS)
     }

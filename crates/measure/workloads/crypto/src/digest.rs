@@ -105,4 +105,8 @@ impl Member for Digesting {
         self.digest.fill(0);
         Ok(())
     }
+
+    fn checks_computation(&self) -> bool {
+        true
+    }
 }

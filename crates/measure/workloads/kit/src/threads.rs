@@ -31,6 +31,11 @@ pub trait Member: Send + 'static {
 
     /// Checks the results since the last check.
     fn verify(&mut self) -> Result<(), Failure>;
+
+    /// Whether a failed check means that this machine computed wrongly: see [`Instance::checks_computation`].
+    fn checks_computation(&self) -> bool {
+        false
+    }
 }
 
 impl Member for Box<dyn Member> {
@@ -40,6 +45,10 @@ impl Member for Box<dyn Member> {
 
     fn verify(&mut self) -> Result<(), Failure> {
         self.as_mut().verify()
+    }
+
+    fn checks_computation(&self) -> bool {
+        self.as_ref().checks_computation()
     }
 }
 
@@ -184,6 +193,10 @@ impl<M: Member> Instance for Team<M> {
             let mut cell = locked(cell);
             cell.member.verify().map_err(|failure| self.on_cpu(cell.index, failure))
         })
+    }
+
+    fn checks_computation(&self) -> bool {
+        self.own.checks_computation()
     }
 
     /// Releasing the members does not show in a sample of this length.

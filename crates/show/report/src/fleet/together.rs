@@ -168,7 +168,7 @@ fn alignment(found: &TogetherFinding, names: &[&str]) -> TextLine {
         return TextLine::new(Style::Muted, &text);
     }
     let flag = format!(
-        "; unaligned: only {} of the time was common to all (below {})",
+        "; unaligned: only {} of the time was measured on all machines at once (below {})",
         percent(found.overlap),
         percent(LEAST_OVERLAP)
     );

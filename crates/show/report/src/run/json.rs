@@ -93,7 +93,7 @@ pub struct RightAnswersPart {
     pub answers: f64,
     /// On how many CPUs.
     pub cpus: f64,
-    /// The share of wrong answers is below this (95 %, rule of three).
+    /// The share of wrong answers of each CPU, to the inputs of this run, is below this (95 %, rule of three).
     pub largest_share_wrong: f64,
 }
 
