@@ -269,11 +269,13 @@ fn quantiles_of_a_distribution_are_compared() {
 #[test]
 fn a_metric_without_values_or_direction_gives_no_verdict_and_no_gate_passes_by_it() {
     let place = place();
-    let options = "ab --no-lock -q --max-pairs 8 --budget 10s --fail-on slower";
+    let options = "ab --no-lock -q --max-pairs 8 --budget 40s --fail-on slower";
     // A server that is not plumb's does not report its CPU time.
     let server = TcpListener::bind(("127.0.0.1", 0)).unwrap();
     let port = server.local_addr().unwrap().port();
-    // A server that accepts more slowly than its client connects makes the client wait for seconds.
+    // A server that accepts more slowly than its client connects makes the client wait for seconds: next to other tests, it has to
+    // hold many connections before it gets to accept them.
+    rustix::net::listen(&server, 4096).unwrap();
     for _ in 0..4 {
         let server = server.try_clone().unwrap();
         thread::spawn(move || server.incoming().for_each(drop));

@@ -188,21 +188,27 @@ fn is_rate(metric: &Metric) -> bool {
     is_per_second && metric.better == Better::Higher
 }
 
+/// Whether a run has measured this point. A machine with fewer CPUs may have another one in its place, because sizes and numbers of
+/// threads depend on it.
+fn has_measured(record: &RunRecord, index: usize, planned: &PlannedPoint, metric: &Metric) -> bool {
+    let Some(other) = record.plan.points.get(index) else { return false };
+    let Some(same) = other.description.primary() else { return false };
+    other.point.workload == planned.point.workload
+        && same.name == metric.name
+        && same.unit == metric.unit
+        && record.good_invocations(index).next().is_some()
+}
+
 fn sum_of_point(
     records: &[(usize, &RunRecord)],
     (index, planned): (usize, &PlannedPoint),
     metric: &Metric,
 ) -> Option<TogetherFinding> {
-    // A machine with fewer CPUs may plan other points, because sizes and numbers of threads depend on it.
-    let measures_it = |record: &RunRecord| {
-        record.plan.points.get(index).is_some_and(|other| {
-            let same = other.description.primary();
-            other.point.workload == planned.point.workload
-                && same.is_some_and(|same| same.name == metric.name && same.unit == metric.unit)
-        }) && record.good_invocations(index).next().is_some()
-    };
-    let records: Vec<(usize, &RunRecord)> =
-        records.iter().filter(|(_, record)| measures_it(record)).copied().collect();
+    let records: Vec<(usize, &RunRecord)> = records
+        .iter()
+        .filter(|(_, record)| has_measured(record, index, planned, metric))
+        .copied()
+        .collect();
     if records.len() < 2 {
         return None;
     }

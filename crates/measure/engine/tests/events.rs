@@ -247,6 +247,21 @@ fn machines_that_measure_together_wait_before_samples_and_end_at_one_time() {
 }
 
 #[test]
+fn who_stops_while_waiting_for_others_measures_no_more() {
+    let mut fake = Fake::new(vec![FakeBehaviour::Steady { noise: 0.01 }]);
+    fake.interrupt_at_ns = Some(3_500_000_000);
+    let waited = fake.wait_for_others(1_000_000_000);
+    let rules = StoppingRules { max_invocations: Some(9), ..StoppingRules::fixed(9) };
+    let mut plan = plan(1, Goal::Rules(rules));
+    plan.points[0].sampling = Some(Sampling::Batch { length_ns: 100_000_000 });
+    let ended = fake.run(&plan).unwrap();
+    assert!(ended.interrupted);
+    let started =
+        fake.events().filter(|event| matches!(event, Event::InvocationStarted { .. })).count();
+    assert_eq!(started + 1, waited.borrow().len(), "the last one waited, and did not begin");
+}
+
+#[test]
 fn the_same_seed_gives_the_same_run() {
     let run = || {
         let mut fake = Fake::new(vec![FakeBehaviour::Steady { noise: 0.02 }; 3]);

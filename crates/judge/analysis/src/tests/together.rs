@@ -78,4 +78,14 @@ fn rounds_that_a_machine_missed_are_left_out_and_counted() {
     alone.invocations.iter_mut().for_each(|invocation| invocation.ready.shared_start = None);
     assert!(together(&[Some(alone.clone()), Some(alone)]).is_empty());
     assert!(together(&[]).is_empty());
+    // Nor have different workloads, or one machine alone.
+    let mut writes = machine(1e9, 0, 0);
+    writes.plan.points[0].point.workload = "memory.write".into();
+    assert!(together(&[Some(machine(1e9, 0, 0)), Some(writes)]).is_empty());
+    assert!(together(&[Some(machine(1e9, 0, 0)), None]).is_empty());
+    // A number of a round that nobody can reach costs no time.
+    let mut hostile = machine(1e9, 0, 0);
+    hostile.invocations[5].round = u32::MAX;
+    let found = together(&[Some(machine(1e9, 0, 0)), Some(hostile)]);
+    assert_eq!((found[0].rounds, found[0].left_out), (ROUNDS - 1, 2));
 }

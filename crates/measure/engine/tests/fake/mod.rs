@@ -104,6 +104,8 @@ impl Clock for FakeClock {
 struct FakeGate {
     clock: FakeClock,
     others_ns: u64,
+    /// When the user presses Ctrl-C.
+    stop_at_ns: Option<u64>,
     waited: Rc<RefCell<Vec<(u32, u32)>>>,
 }
 
@@ -111,6 +113,9 @@ impl SharedGate for FakeGate {
     fn wait(&self, round: u32, turn: u32) -> Option<SharedStart> {
         self.waited.borrow_mut().push((round, turn));
         self.clock.pass(self.others_ns);
+        if self.stop_at_ns.is_some_and(|at_ns| self.clock.0.get() >= at_ns) {
+            return None;
+        }
         Some(SharedStart { at_ns: self.clock.0.get(), ahead_ns: 0, error_ns: 0 })
     }
 }
@@ -451,8 +456,12 @@ impl Fake {
     /// Measures together with machines that are ready so much later each time. What waited is added to the list: round and turn.
     pub fn wait_for_others(&mut self, others_ns: u64) -> Rc<RefCell<Vec<(u32, u32)>>> {
         let waited = Rc::default();
-        let gate = FakeGate { clock: self.clock.clone(), others_ns, waited: Rc::clone(&waited) };
-        self.gate = Some(gate);
+        self.gate = Some(FakeGate {
+            clock: self.clock.clone(),
+            others_ns,
+            stop_at_ns: self.interrupt_at_ns,
+            waited: Rc::clone(&waited),
+        });
         waited
     }
 

@@ -286,6 +286,13 @@ struct CpuAnswers {
     first: Option<(usize, AnswerBytes)>,
 }
 
+impl CpuAnswers {
+    /// Of a CPU that has not computed anything yet.
+    fn of(cpu: usize) -> Self {
+        Self { cpu, computed: 0, wrong: 0, first: None }
+    }
+}
+
 /// All questions, put to every CPU in turn.
 struct Examination {
     seed: u64,
@@ -301,12 +308,11 @@ impl Examination {
     fn new(kinds: &[AnswerKind], seed: u64, cpus: &[usize]) -> Result<Self, StartError> {
         let mut packer = DeflateRoundTrip::new();
         let questions = Question::all(kinds, seed, cpus, &mut packer)?;
-        let answers = |&cpu: &usize| CpuAnswers { cpu, computed: 0, wrong: 0, first: None };
         Ok(Self {
             seed,
             questions,
             packer,
-            cpus: cpus.iter().map(answers).collect(),
+            cpus: cpus.iter().copied().map(CpuAnswers::of).collect(),
             place: TasksInTurn::new(cpus)?,
             elapsed_ns: 0,
         })
