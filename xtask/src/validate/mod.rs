@@ -156,13 +156,13 @@ fn header(replications: u64, rows: &[SettingRow]) -> String {
         "# Validation of the statistics\n\n\
          Written by `cargo xtask validate --replications {replications} --write docs/validation.md`, simulated {simulated}; \
          do not edit. {result}\n\n\
-         Seeded simulations with known truth: the same command gives the same figures. A bar is missed if a \
-         method that just clears it would do this badly less than once in 10,000 times. Sampling of \
-         *stopped* intervals ends once they reach a relative half-width of 1 %; the note gives the mean \
-         number of samples, and how often sampling gave up. Cheap replications are multiplied (ranks by 100, \
-         pairs by 10 or 5, stored runs by 5), those of long histories divided by 4, of large fleets by 5 or 20.\n\n\
-         Each line has the setting that is nearest to missing the bar. [validation.tsv](validation.tsv) has every setting, \
-         with its date. Settings without a bar show a limit of the method, for a reason that is in the table.\n",
+         Seeded simulations with known truth: the same command gives the same figures. A bar counts as missed if a \
+         method that just clears it would do this badly less than once in 10,000 attempts. For *stopped* intervals, \
+         sampling ends at a relative half-width of 1 %; the note gives the mean number of samples, and how often sampling \
+         gave up. Replications are multiplied for cheap simulations (ranks by 100, pairs by 10 or 5, stored runs by 5), and \
+         divided for long histories (by 4) and large fleets (by 5 or 20).\n\n\
+         Each line shows the setting nearest to missing its bar. [validation.tsv](validation.tsv) has every setting, \
+         with its date. Settings without a bar show a limit of the method; that table gives the reason.\n",
     )
 }
 

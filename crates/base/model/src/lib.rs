@@ -66,9 +66,9 @@ pub use link::{LinkDirection, LinkTerms};
 pub use machine::{CpuPlace, Environment, Facts, Machine, Owner, Target};
 pub use measurement::Measurement;
 pub use plan::{
-    AFTER_PAUSE, CPU, Companion, ComparisonPlan, Expectation, ExtraWork, Goal, MARGIN, PEAK_MEMORY,
-    Plan, PlannedPoint, Program, ProofPoint, ProofRole, SHORTEST_PAUSE_NS, Sampling, VerdictGoal,
-    prepared_words,
+    AFTER_PAUSE, CPU, Companion, ComparisonPlan, Expectation, ExtraWork, Goal, HealthGoal,
+    HealthyPoint, MARGIN, PEAK_MEMORY, Plan, PlannedPoint, Program, ProofPoint, ProofRole,
+    SHORTEST_PAUSE_NS, Sampling, VerdictGoal, prepared_words,
 };
 pub use plumb_stats::verdict::{Confidence, Verdict};
 pub use point::{Point, PointError, is_same_name};

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use plumb_stats::health::HealthyCosts;
 use plumb_stats::pairs::FEWEST_PAIRS;
 pub use plumb_stats::verdict::MARGIN;
 use plumb_stats::verdict::{Confidence, LookSchedule};
@@ -123,6 +124,50 @@ pub enum Goal {
     Soak,
     /// When every comparison of a later point with the first is settled (docs/method.md, *Pairs*).
     Verdict(VerdictGoal),
+    /// When it is known whether the machine is as fast as healthy ones (docs/method.md, *Quick check*).
+    Health(HealthGoal),
+}
+
+/// Whether a machine is as fast as healthy ones.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct HealthGoal {
+    /// Smallest relative change that matters (0.01 for 1 %).
+    pub margin: f64,
+    /// What each point of the plan costs on healthy machines, in the order of the points.
+    pub healthy: Vec<HealthyPoint>,
+}
+
+/// What the first metric of a point costs on healthy machines, as natural logs.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct HealthyPoint {
+    /// The mean of the runs.
+    pub centre: f64,
+    /// The standard deviation between runs.
+    pub run_sd: f64,
+    /// Degrees of freedom of that deviation.
+    pub run_df: f64,
+    /// Number of runs.
+    pub runs: usize,
+    /// The standard deviation of a process around the mean of its run.
+    pub process_sd: f64,
+    /// Degrees of freedom of that deviation.
+    pub process_df: f64,
+}
+
+impl HealthyPoint {
+    /// The same for the statistics.
+    #[must_use]
+    pub fn costs(&self) -> HealthyCosts {
+        let Self { centre, run_sd, run_df, runs, process_sd, process_df } = *self;
+        HealthyCosts { centre, run_sd, run_df, runs, process_sd, process_df }
+    }
+}
+
+impl From<HealthyCosts> for HealthyPoint {
+    fn from(costs: HealthyCosts) -> Self {
+        let HealthyCosts { centre, run_sd, run_df, runs, process_sd, process_df } = costs;
+        Self { centre, run_sd, run_df, runs, process_sd, process_df }
+    }
 }
 
 /// The goal of comparisons with the first point, and when they end without a verdict.
@@ -201,6 +246,7 @@ enum StoredGoal {
     Fixed { min_invocations: usize, min_time_ns: u64, max_time_ns: u64 },
     Soak,
     Verdict(VerdictGoal),
+    Health(HealthGoal),
 }
 
 impl From<StoredGoal> for Goal {
@@ -216,6 +262,7 @@ impl From<StoredGoal> for Goal {
             }
             StoredGoal::Soak => Self::Soak,
             StoredGoal::Verdict(goal) => Self::Verdict(goal),
+            StoredGoal::Health(goal) => Self::Health(goal),
         }
     }
 }
@@ -357,7 +404,7 @@ impl Plan {
     pub fn rules_of(&self, planned: &PlannedPoint) -> Option<StoppingRules> {
         match self.goal {
             Goal::Rules(rules) => Some(planned.rules.unwrap_or(rules)),
-            Goal::Soak | Goal::Verdict(_) => None,
+            Goal::Soak | Goal::Verdict(_) | Goal::Health(_) => None,
         }
     }
 

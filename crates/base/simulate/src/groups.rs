@@ -7,8 +7,8 @@ use std::thread;
 
 use crate::bars::ValidationRow;
 use crate::{
-    baselines, best_quarter, builds, causes, checks, curves, fixed, gates, histories, levels,
-    limits, looks, outlying_hosts, ranks, ratchet, runs, searches, sequences, sessions,
+    baselines, best_quarter, builds, causes, checks, curves, fixed, gates, health, histories,
+    levels, limits, looks, outlying_hosts, ranks, ratchet, runs, searches, sequences, sessions,
     side_effects, standing_out, steady, stopping, suites, times, traces, verdicts,
 };
 
@@ -16,7 +16,7 @@ use crate::{
 pub type MeasureBars = fn(u64, &mut dyn FnMut(ValidationRow));
 
 /// Every bar, in groups by name that can be measured by themselves, in the order of the report.
-pub const GROUPS: [(&str, MeasureBars); 32] = [
+pub const GROUPS: [(&str, MeasureBars); 33] = [
     ("stopping", stopping::standard),
     ("stopping-long-samples", stopping::long_samples),
     ("stopping-after-pilot", stopping::after_pilot),
@@ -33,6 +33,7 @@ pub const GROUPS: [(&str, MeasureBars); 32] = [
     ("searches", searches::run),
     ("standing-out", standing_out::run),
     ("outlying-hosts", outlying_hosts::run),
+    ("quick-checks", health::run),
     ("ranks", ranks::run),
     ("suites", suites::run),
     ("checks", checks::run),

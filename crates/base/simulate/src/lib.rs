@@ -14,6 +14,7 @@ pub mod environment;
 mod fixed;
 mod gates;
 pub mod groups;
+mod health;
 mod histories;
 mod levels;
 pub mod limits;

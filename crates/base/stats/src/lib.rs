@@ -37,6 +37,7 @@ pub mod effect;
 pub mod exclusion;
 pub mod flicker;
 pub mod gate_power;
+pub mod health;
 pub mod histogram;
 pub mod history;
 mod interval;

@@ -91,7 +91,7 @@ impl Prior {
     }
 
     /// A series' own variance drawn towards the common one, with its degrees of freedom.
-    fn moderate(&self, variance: f64, df: f64) -> (f64, f64) {
+    pub(crate) fn moderate(&self, variance: f64, df: f64) -> (f64, f64) {
         if self.df.is_infinite() {
             // The weighted mean below would be infinity over infinity.
             return (self.variance, f64::INFINITY);

@@ -3,6 +3,7 @@
 mod cause;
 mod machines;
 mod proof;
+mod quick;
 mod steps;
 
 use std::collections::BTreeSet;
@@ -15,7 +16,8 @@ use plumb_analysis::{
 };
 use plumb_export::check_junit;
 use plumb_model::{
-    By, Host, Id, Impact, OnInterference, Plan, Preparation, RunOfSeries, RunRecord, SeriesInRun,
+    By, Goal, Host, Id, Impact, OnInterference, Plan, Preparation, RunOfSeries, RunRecord,
+    SeriesInRun,
 };
 use plumb_query::{Selection, StoredRuns};
 use plumb_report::{check_card, check_json, check_markdown};
@@ -45,6 +47,7 @@ use crate::ui::Ui;
   plumb check --baseline good --margin 3%
   plumb check --apart 0s                       confirm at once: faster, but more false alarms
   plumb check --sessions 3 --apart 1h          three sessions, an hour apart
+  plumb check --quick                          before a job: is this machine healthy?
   plumb check --prove                          a CI gate that proves it can find 5 %
   plumb check --on web1,web2                   each machine with its own baseline runs
   plumb check --junit check.xml --markdown check.md
@@ -59,18 +62,25 @@ undecided if all runs of the baseline began within an hour and there are no earl
 If the baseline stores the measured files (`plumb baseline set --keep`), plumb measures them again after a regression, and \
 shows whether the code or the machine changed.
 
+--quick compares this machine with the healthy runs of a baseline, the most informative measurements first, and ends once all \
+results are healthy or one is confirmed slow. At most 1 in 100 healthy machines is called slow.
+
 --prove also measures one point with and without a known share of extra work. If that control fails, or the check would \
 probably miss such a slow-down, it abstains.
 
 Exit codes: 0 no regression, 1 a confirmed regression, 3 a series could not be measured, 4 a workload failed or (with --on) \
-a machine could not be checked, even if others are slower, 5 no verdict (--strict), or the check abstains (--prove).")]
+a machine could not be checked, even if others are slower, 5 no verdict (--strict, --quick), or the check abstains (--prove).")]
 pub struct CheckArgs {
     /// The baseline [default: the most recently changed one]
     #[arg(long, value_name = "NAME")]
     baseline: Option<String>,
-    /// The smallest relative change that matters
-    #[arg(long, value_name = "SHARE", default_value = "1%")]
-    margin: String,
+    /// The smallest relative change that matters [default: 1%, with --quick 5%]
+    #[arg(long, value_name = "SHARE")]
+    margin: Option<String>,
+    /// Only ask whether this machine is as fast as healthy ones, within TIME [default: 2m]
+    #[arg(long, value_name = "TIME", num_args = 0..=1, require_equals = true, default_missing_value = "2m",
+        conflicts_with_all = ["sessions", "apart", "prove", "strict", "junit", "markdown", "on", "inventory"])]
+    quick: Option<String>,
     /// Confirm in this many sessions of three runs
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = value_parser!(u16).range(1..=100))]
     sessions: u16,
@@ -111,15 +121,22 @@ pub struct CheckArgs {
     /// `plumb tune` lists the knobs. Plug-ins that prepare the machine work too.
     #[arg(long, value_name = "KNOB[=VALUE][@SLOT]")]
     set: Vec<String>,
-    /// Keep or retry disturbed invocations
-    #[arg(long, value_name = "WHAT", value_parser = on_interference(), default_value = "keep")]
-    on_interference: OnInterference,
+    /// Keep or retry disturbed invocations [default: keep, with --quick retry]
+    #[arg(long, value_name = "WHAT", value_parser = on_interference())]
+    on_interference: Option<OnInterference>,
     /// Do not wait for another plumb that is measuring on this machine
     #[arg(long)]
     no_lock: bool,
     // Last, because help lists what follows a heading under it.
     #[command(flatten)]
     machines: MachineArgs,
+}
+
+impl CheckArgs {
+    /// The smallest relative change that matters to a check that is not quick.
+    fn margin(&self) -> Result<f64> {
+        margin(self.margin.as_deref().unwrap_or("1%")).map_err(CommandError::from)
+    }
 }
 
 impl Subcommand for CheckArgs {
@@ -133,7 +150,10 @@ fn check(args: &CheckArgs, store: Option<&Path>, ui: &Ui) -> Result<Exit> {
     if let Some(machines) = args.machines.named()? {
         return args.check_machines(machines, store, ui);
     }
-    let margin = margin(&args.margin)?;
+    if let Some(most) = &args.quick {
+        return Again { args, store, ui }.quick_check(most);
+    }
+    let margin = args.margin()?;
     let planted = args.prove.as_deref().map(share).transpose()?;
     let stored = read(store, args, ui)?;
     let checker = checker(&stored, args, margin)?;
@@ -309,7 +329,11 @@ fn fresh(plan: &Plan, args: &CheckArgs) -> Result<Plan> {
         // With the seed of the baseline's plan all runs would draw the same orders and layouts, and not be independent.
         seed: plumb_machine::now().monotonic_ns & 0xffff_ffff,
         labels: plan::pairs(&args.labels)?,
-        on_interference: args.on_interference,
+        on_interference: args.on_interference.unwrap_or(match plan.goal {
+            // Next to other work, healthy machines would look slow.
+            Goal::Health(_) => OnInterference::Retry,
+            _ => OnInterference::Keep,
+        }),
         ..plan.clone()
     })
 }

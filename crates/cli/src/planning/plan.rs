@@ -62,7 +62,7 @@ impl PlanRequest {
     pub fn new(points: Vec<PlannedPoint>, goal: Goal, prepare: Prepare) -> Self {
         // An interval that decides a comparison must not contain what a neighbour did to one side.
         let on_interference = match goal {
-            Goal::Verdict(_) => OnInterference::Retry,
+            Goal::Verdict(_) | Goal::Health(_) => OnInterference::Retry,
             Goal::Rules(_) | Goal::Soak => OnInterference::Keep,
         };
         Self {

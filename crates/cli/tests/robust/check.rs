@@ -122,6 +122,39 @@ fn a_baseline_that_is_set_again_does_not_hide_what_changed_since_the_first() {
 }
 
 #[test]
+fn a_quick_check_finds_a_machine_healthy_or_slow_or_says_that_it_cannot() {
+    let place = measured_eight_times();
+    place.run(&format!("baseline set good {}", last_runs(8))).unwrap().exits(0);
+    // Other tests disturb this one all the time.
+    let quick = "check -q --no-lock --on-interference keep --margin 20%";
+    let healthy = place.run(&format!("{quick} --quick")).unwrap().exits(0);
+    healthy.shows(&[
+        "Healthy after",
+        "2 results are below their limits",
+        "8 healthy runs of 1 host",
+    ]);
+    work(&place, "0.09");
+    let document = parsed(&place.run(&format!("{quick} --quick --json")).unwrap().exits(1));
+    assert_eq!(document["schema"], "plumb.quick-check/1");
+    assert_eq!(document["outcome"], "slow");
+    let slow = &document["results"][0];
+    assert_eq!((slow["name"].as_str(), slow["state"].as_str()), (Some("./work"), Some("slow")));
+    // Ten seconds lie between the first sign and what confirms it.
+    assert!(document["took_s"].as_f64().unwrap() > 10.0, "{document}");
+    let limit = slow["limit"].as_f64().unwrap();
+    assert!(slow["low"].as_f64().unwrap() > limit && limit >= 1.2, "{slow}");
+    let undecided = parsed(&place.run(&format!("{quick} --quick=3s --json")).unwrap().exits(5));
+    assert_eq!(undecided["outcome"], "undecided");
+    place.write("work", "#!/bin/sh\nexit 3\n").unwrap();
+    place
+        .run(&format!("{quick} --quick"))
+        .unwrap()
+        .exits(4)
+        .shows(&["Failed after", "exit status 3"]);
+    place.run("check --quick --prove").unwrap().exits(2).says(&["cannot be used with"]);
+}
+
+#[test]
 fn what_fails_now_is_no_clean_check() {
     let place = measured_eight_times();
     let members = last_runs(6);

@@ -57,6 +57,7 @@ pub use one_run::ladder::{Ladder, LadderRung};
 pub use one_run::levels::{Level, TwoLevels};
 pub use one_run::link_fit::{EffectiveDepth, LinkFit, LinkFound, LinkShares, PointBehindLink};
 pub use one_run::pauses::Pauses;
+pub use one_run::quick_check::{CostRatio, QuickCheckFinding, QuickResult, QuickState};
 pub use one_run::ranking::{
     Implementations, RankedVariant, UnmeasuredVariant, VariantCosts, VariantRanking,
 };
@@ -84,6 +85,7 @@ pub use over_runs::common_movement::CommonMovements;
 pub use over_runs::compare::compare;
 pub use over_runs::costs::costs_of_runs;
 pub use over_runs::environment_diff::{Difference, target_diff};
+pub use over_runs::healthy_runs::{HealthyResults, healthy_results};
 pub use over_runs::history::{
     Cycle, CycleFinding, HistoryFinding, HistoryStep, OtherHosts, RecordedChange, first_since_step,
     history,

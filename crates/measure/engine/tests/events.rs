@@ -8,8 +8,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use fake::{Fake, FakeBehaviour, LACKING, plan, precision, search_plan};
 use plumb_model::{
-    Companion, Event, Goal, Metric, MetricSource, Outcome, Plan, Preparation, PreparationSlot,
-    Role, SampleIs, Sampling, StopReason, StoppingRules, Verdict, VerdictGoal,
+    Companion, Event, Goal, HealthGoal, HealthyPoint, Metric, MetricSource, OnInterference,
+    Outcome, Plan, Preparation, PreparationSlot, Role, SampleIs, Sampling, StopReason,
+    StoppingRules, Verdict, VerdictGoal,
 };
 use plumb_stats::verdict::LookSchedule;
 
@@ -1262,4 +1263,78 @@ fn a_wrong_trial_fails_with_its_reason_and_loses_nothing() {
     assert!(limits(&fake, &plan, 1).iter().all(|&limit| (limit - 100.0).abs() < 1e-9));
     assert_eq!(stop_reasons(&fake)[&1], StopReason::Precision);
     assert_eq!(stop_reasons(&fake)[&2], StopReason::Precision);
+}
+
+/// Healthy machines take a microsecond for an iteration, with such deviations of processes at each point.
+fn health(process_sds: &[f64]) -> Goal {
+    let healthy = process_sds.iter().map(|process_sd| HealthyPoint {
+        centre: 1e-6_f64.ln(),
+        run_sd: 0.01,
+        run_df: 7.0,
+        runs: 8,
+        process_sd: *process_sd,
+        process_df: 40.0,
+    });
+    Goal::Health(HealthGoal { margin: 0.05, healthy: healthy.collect() })
+}
+
+/// The points of all invocations, in order.
+fn invoked(fake: &Fake) -> Vec<usize> {
+    rounds(fake).into_iter().flatten().collect()
+}
+
+#[test]
+fn a_machine_is_healthy_when_every_point_is_and_the_steady_ones_come_first() {
+    let mut fake = Fake::new(vec![
+        FakeBehaviour::Jumps { noise: 0.05 },
+        FakeBehaviour::Steady { noise: 0.01 },
+    ]);
+    fake.run(&plan(2, health(&[0.05, 0.01]))).unwrap();
+    for point in [0, 1] {
+        let last = fake.last_decision(point);
+        assert_eq!(last.stop, Some(StopReason::Verdict));
+        assert_eq!(last.compared.unwrap().verdict, Some(Verdict::Equivalent));
+        let look = last.look.unwrap();
+        assert!((0.9..1.1).contains(&look.estimate), "{look:?}");
+    }
+    assert_eq!(invoked(&fake)[..2], [1, 1]);
+}
+
+#[test]
+fn a_slow_point_is_confirmed_by_processes_that_begin_ten_seconds_later_and_ends_the_run() {
+    let mut fake =
+        Fake::new(vec![FakeBehaviour::Slower { share: 0.5 }, FakeBehaviour::Jumps { noise: 0.3 }]);
+    fake.run(&plan(2, health(&[0.01, 0.3]))).unwrap();
+    let slow = fake.last_decision(0);
+    assert_eq!(slow.compared.unwrap().verdict, Some(Verdict::Slower));
+    assert!(slow.look.unwrap().low.unwrap() > 1.3);
+    assert!(fake.now_ns() >= 10 * SECOND_NS, "{}", fake.now_ns());
+    // Meanwhile the other point was measured, which is not decided.
+    let invoked = invoked(&fake);
+    assert_eq!(invoked.iter().filter(|point| **point == 0).count(), 4, "{invoked:?}");
+    let other = fake.last_decision(1);
+    assert_eq!(other.stop, Some(StopReason::Verdict));
+    assert_eq!(other.compared.unwrap().verdict, None);
+}
+
+#[test]
+fn disturbed_processes_do_not_decide() {
+    let mut fake = Fake::new(vec![FakeBehaviour::Steady { noise: 0.01 }]);
+    fake.disturbs = |invocation| invocation < 3;
+    let mut plan = plan(1, health(&[0.01]));
+    plan.on_interference = OnInterference::Retry;
+    fake.run(&plan).unwrap();
+    assert_eq!(fake.last_decision(0).compared.unwrap().verdict, Some(Verdict::Equivalent));
+    assert_eq!(invoked(&fake).len(), 5);
+}
+
+#[test]
+fn a_point_that_is_not_decided_ends_with_the_budget() {
+    let mut fake = Fake::new(vec![FakeBehaviour::Jumps { noise: 0.5 }]);
+    let mut plan = plan(1, health(&[0.5]));
+    plan.budget_ns = Some(5 * SECOND_NS);
+    fake.run(&plan).unwrap();
+    let last = fake.last_decision(0);
+    assert_eq!(last.stop, Some(StopReason::Budget));
+    assert_eq!(last.compared.unwrap().verdict, None);
 }

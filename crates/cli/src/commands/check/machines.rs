@@ -12,7 +12,6 @@ use plumb_report::{
     CheckOfMachine, machine_checks_card, machine_checks_json, machine_checks_markdown,
 };
 use plumb_store::{RunSummary, Store};
-use plumb_suite::margin;
 
 use super::steps::{MachineCheck, MachinePlan, StepRunner};
 use super::{
@@ -45,7 +44,7 @@ impl CheckArgs {
             ("--host", self.host.is_some()),
             ("--label fleet=…", has_fleet_label(&self.labels)),
         ])?;
-        let margin = margin(&self.margin)?;
+        let margin = self.margin()?;
         let store = Store::open(locate::store(store)?)?;
         let whole = WholeBaseline::read(&store, self)?;
         let mut baselines: Vec<Result<StoredBaseline>> = Vec::new();

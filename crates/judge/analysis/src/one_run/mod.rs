@@ -27,6 +27,7 @@ pub(crate) mod odd_addresses;
 pub(crate) mod other_cpu;
 pub(crate) mod pauses;
 pub(crate) mod point_data;
+pub(crate) mod quick_check;
 pub(crate) mod random_reads;
 pub(crate) mod ranking;
 pub(crate) mod rankings;

@@ -9,6 +9,7 @@ pub(crate) mod common_movement;
 pub(crate) mod compare;
 pub(crate) mod costs;
 pub(crate) mod environment_diff;
+pub(crate) mod healthy_runs;
 pub(crate) mod history;
 pub(crate) mod kinds;
 pub(crate) mod noise;

@@ -10,6 +10,7 @@ mod levels;
 mod links;
 mod pairs;
 mod pauses;
+mod quick_checks;
 mod results;
 mod stored_runs;
 mod together;

@@ -3,6 +3,7 @@
 mod json;
 mod machines;
 mod markdown;
+mod quick;
 mod terminal;
 mod view;
 
@@ -12,4 +13,5 @@ pub use machines::{
     machine_checks_markdown,
 };
 pub use markdown::check_markdown;
+pub use quick::{QuickBaseline, QuickCheckDocument, quick_check_card, quick_check_json};
 pub use terminal::check_card;

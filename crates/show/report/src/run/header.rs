@@ -174,6 +174,7 @@ fn goal(finding: &RunFinding) -> String {
     let wanted = match &finding.run.goal {
         Goal::Soak => return soak(finding, &budget.unwrap_or_default()),
         Goal::Verdict(goal) => verdict(goal),
+        Goal::Health(_) => "compare with healthy machines".to_owned(),
         // Nothing was wanted of an import.
         Goal::Rules(rules) if rules.are_none() => return reached(finding),
         Goal::Rules(rules) => finding.run.stream_ns.map_or_else(
