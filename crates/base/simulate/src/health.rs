@@ -28,7 +28,7 @@ const TAIL_DF: u32 = 5;
 /// Machines of a kind, and one that is checked.
 #[derive(Debug, Clone, Copy)]
 struct CheckedKind {
-    /// Healthy runs.
+    /// Number of healthy runs.
     runs: usize,
     /// Whether runs and processes have the tails of Student's t with 5 degrees of freedom.
     heavy: bool,

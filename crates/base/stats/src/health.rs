@@ -45,7 +45,7 @@ const COVERED_SDS: f64 = 5.0;
 /// The costs of healthy runs, as natural logs.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct HealthyCosts {
-    /// Their mean.
+    /// Their mean over runs.
     pub centre: f64,
     /// The standard deviation between runs.
     pub run_sd: f64,
@@ -159,7 +159,7 @@ impl HealthTest {
         }
     }
 
-    /// Its state.
+    /// What is known so far.
     #[must_use]
     pub fn state(&self) -> HealthState {
         self.state

@@ -107,16 +107,17 @@ impl AgentVisit<'_> {
                     events.accept(segment, ordinal, &stamped).map_err(VisitFailure::Failed)?;
                     self.take(stamped)?;
                 }
-                LogLine::AtStart(position) => self.start(position)?,
+                LogLine::AtStart(position) => {
+                    if let Some(end) = self.start(position)? {
+                        return self.ended(end);
+                    }
+                }
                 LogLine::Clock { .. } => {
                     return Err(VisitFailure::Failed(
                         "the agent told the time, but was not asked".to_owned(),
                     ));
                 }
-                LogLine::Ended(end) if end.near_end_gone && self.stop_by.is_none() => {
-                    return Err(VisitFailure::Lost("the connection was lost there".to_owned()));
-                }
-                LogLine::Ended(end) => return Ok(end),
+                LogLine::Ended(end) => return self.ended(end),
                 LogLine::Refused { exit, message, hints } => {
                     return Err(VisitFailure::Refused { exit, message, hints });
                 }
@@ -139,8 +140,17 @@ impl AgentVisit<'_> {
         self.beat()
     }
 
-    /// Announces the start of the samples that the agent is ready for, once the other machines are ready, too.
-    fn start(&mut self, position: StartPosition) -> Result<(), VisitFailure> {
+    /// The end of the log, unless the agent ended because it heard nothing any more.
+    fn ended(&self, end: AgentEnd) -> Result<AgentEnd, VisitFailure> {
+        if end.near_end_gone && self.stop_by.is_none() {
+            return Err(VisitFailure::Lost("the connection was lost there".to_owned()));
+        }
+        Ok(end)
+    }
+
+    /// Announces the start of the samples that the agent is ready for, once the other machines are ready, too. The end of the log
+    /// if the agent ends instead of waiting.
+    fn start(&mut self, position: StartPosition) -> Result<Option<AgentEnd>, VisitFailure> {
         if !self.ticket.together {
             let text = "the agent waits for other machines, but measures alone";
             return Err(VisitFailure::Failed(text.to_owned()));
@@ -158,16 +168,28 @@ impl AgentVisit<'_> {
             self.attend()?;
             // An agent that was asked to stop does not wait.
             if self.stop_by.is_some() {
-                return Ok(());
+                return Ok(None);
             }
             if let Some(start_ns) = self.listener.start_ns() {
                 let at_ns = start_ns.saturating_add_signed(ahead_ns);
                 // The kernel lets no clock run faster or slower by more (adjtimex).
                 let drift_ns = start_ns.saturating_sub(compared_ns) / 1000 * MOST_DRIFT_PER_MILLE;
                 let error_ns = error_ns.saturating_add(drift_ns);
-                return self.send(&announcement(SharedStart { at_ns, ahead_ns, error_ns }));
+                self.send(&announcement(SharedStart { at_ns, ahead_ns, error_ns }))?;
+                return Ok(None);
             }
-            std::thread::sleep(LOOK_FOR_START);
+            // A connection that is lost meanwhile must not hold the other machines up.
+            match self.pipes.line(LOOK_FOR_START) {
+                Err(LineError::Timeout | LineError::Interrupted) => {}
+                Err(error) => return Err(self.lost(&error)),
+                Ok(line) => match parsed(&line)? {
+                    LogLine::Ended(end) => return Ok(Some(end)),
+                    _ => {
+                        let text = "the agent did not wait for the other machines";
+                        return Err(VisitFailure::Failed(text.to_owned()));
+                    }
+                },
+            }
         }
     }
 
@@ -346,6 +368,8 @@ mod tests {
     struct CountingListener {
         events: usize,
         stop_at: Option<Instant>,
+        /// Whether the other machines get ready.
+        others_are_ready: bool,
     }
 
     impl VisitListener for CountingListener {
@@ -368,7 +392,7 @@ mod tests {
         }
 
         fn start_ns(&mut self) -> Option<u64> {
-            Some(5_000_000_000)
+            self.others_are_ready.then_some(5_000_000_000)
         }
     }
 
@@ -377,7 +401,7 @@ mod tests {
         script: &str,
         stop_after: Option<Duration>,
     ) -> (Result<AgentEnd, VisitFailure>, usize) {
-        visited_with(script, stop_after, false)
+        visited_with(script, stop_after, false, true)
     }
 
     /// The same of an agent that measures together with others, or alone.
@@ -385,6 +409,7 @@ mod tests {
         script: &str,
         stop_after: Option<Duration>,
         together: bool,
+        others_are_ready: bool,
     ) -> (Result<AgentEnd, VisitFailure>, usize) {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("agent");
@@ -404,7 +429,7 @@ mod tests {
             together,
         };
         let stop_at = stop_after.map(|after| Instant::now() + after);
-        let mut listener = CountingListener { events: 0, stop_at };
+        let mut listener = CountingListener { events: 0, stop_at, others_are_ready };
         let ended = visit(pipes, &ticket, "1", &mut listener);
         (ended, listener.events)
     }
@@ -493,10 +518,10 @@ mod tests {
                 printing(&[END])
             )
         };
-        let (ended, _) = visited_with(&answers("$number"), None, true);
+        let (ended, _) = visited_with(&answers("$number"), None, true, true);
         assert_eq!(ended.unwrap().measured, 1);
         let fails = |script: &str, together, why: &str| {
-            let (ended, _) = visited_with(script, None, together);
+            let (ended, _) = visited_with(script, None, together, true);
             let error = ended.unwrap_err().to_string();
             assert!(error.contains(why), "{error}");
         };
@@ -504,5 +529,25 @@ mod tests {
         fails(&answers("$number"), false, "waits for other machines, but measures alone");
         let clock = r#"{"line":"clock","number":0,"monotonic_ns":1}"#;
         fails(&(begun() + &printing(&[clock])), true, "but was not asked");
+    }
+
+    #[test]
+    fn an_agent_that_is_lost_or_goes_on_while_it_waits_for_others_ends_its_visit_at_once() {
+        // It tells the time 16 times, and then it should wait.
+        let instead = |then: &str| {
+            begun()
+                + &printing(&[r#"{"line":"at-start","round":2,"turn":1}"#])
+                + "while read word number; do [ $word = clock ] || continue; \
+                   echo '{\"line\":\"clock\",\"number\":'$number',\"monotonic_ns\":9000000000000000000}'; \
+                   [ $number = 15 ] && break; done; "
+                + then
+        };
+        let (lost, _) = visited_with(&instead("exit 0"), None, true, false);
+        assert!(matches!(lost, Err(VisitFailure::Lost(_))), "{lost:?}");
+        let (ended, _) = visited_with(&instead(&printing(&[END])), None, true, false);
+        assert_eq!(ended.unwrap().measured, 1);
+        let (went_on, _) = visited_with(&instead(&printing(&[&event(0)])), None, true, false);
+        let error = went_on.unwrap_err().to_string();
+        assert!(error.contains("did not wait for the other machines"), "{error}");
     }
 }

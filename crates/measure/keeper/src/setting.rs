@@ -227,8 +227,9 @@ fn set_swap(area: &str, value: &str) -> io::Result<()> {
         _ if value == ON => Command::new("swapon"),
         _ => Command::new("swapoff"),
     };
-    command.args(["--", area]).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
-    succeeded(command.status()?.success(), &format!("swap {value} {area}"))
+    let ended = command.args(["--", area]).stdin(Stdio::null()).output()?;
+    let why = String::from_utf8_lossy(&ended.stderr);
+    succeeded(ended.status.success(), &format!("swap {value} {area} ({})", why.trim()))
 }
 
 #[cfg(test)]
