@@ -48,7 +48,7 @@ pub struct QuickResult {
 /// A ratio of costs with its bounds.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct CostRatio {
-    /// The estimate.
+    /// The estimate itself, without bounds.
     pub estimate: f64,
     /// It is no lower.
     pub low: f64,
