@@ -15,7 +15,7 @@ use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use place::{PluginFolders, assert_gone, ran, unindent};
-use plumb_model::Role;
+use plumb_model::{Outcome, Role};
 use plumb_protocol::{ReplyLine, RequestLine};
 use serde_json::Value;
 
@@ -968,4 +968,6 @@ fn a_bit_that_flips_once_on_one_cpu_is_reported_and_not_excluded() {
         .filter(|invocation| !invocation.is_workload_done())
         .collect();
     assert_eq!((failed.len(), failed[0].excluded_by.as_deref()), (1, None));
+    let outcome = failed[0].end.as_ref().map(|end| &end.outcome);
+    assert!(matches!(outcome, Some(Outcome::WrongResult(_))), "{outcome:?}");
 }

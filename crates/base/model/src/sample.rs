@@ -296,8 +296,11 @@ pub struct InvocationEnd {
 pub enum Outcome {
     /// Its samples are good.
     Done,
-    /// Garbage, silence, early exit or a wrong result; its samples do not count.
+    /// Garbage, silence or early exit; its samples do not count.
     Failed(String),
+    /// It computed wrongly. Its samples do not count, and no other invocation makes up for it.
+    #[serde(rename = "wrong-result")]
+    WrongResult(String),
     /// It can't run here.
     Unsupported {
         /// Why it can't run, in words.
@@ -305,6 +308,17 @@ pub enum Outcome {
         /// The fix of the problem.
         fix: String,
     },
+}
+
+impl Outcome {
+    /// Why the invocation failed, if it did.
+    #[must_use]
+    pub fn failure(&self) -> Option<&str> {
+        match self {
+            Self::Failed(why) | Self::WrongResult(why) => Some(why),
+            Self::Done | Self::Unsupported { .. } => None,
+        }
+    }
 }
 
 #[cfg(test)]

@@ -36,6 +36,8 @@ use crate::{interrupt, locate};
 
 /// Events that wait for the store at most, of all machines together. An event has at most 8 MiB, and hardly one has a thousandth.
 const MOST_WAITING: usize = 8;
+/// The user learns for which machines the others wait if that takes longer.
+const LONG_WAIT: Duration = Duration::from_secs(30);
 /// Pause before an event that found no room is offered again.
 const FULL_PAUSE: Duration = Duration::from_millis(10);
 /// The near end looks this often whether it has to draw.
@@ -338,20 +340,32 @@ fn visit_all(
         .collect();
     let threads = visits.len().min(request.at_once);
     let barrier = Arc::new(StartBarrier::of(visits.len()));
+    let names: Arc<[String]> =
+        request.machines.iter().map(|machine| machine.name().to_owned()).collect();
     let visits = Arc::new(Mutex::new(visits));
     let (sender, news) = sync_channel(MOST_WAITING);
     for _ in 0..threads {
         let visits = Arc::clone(&visits);
         let stop = Arc::clone(stop);
         let barrier = Arc::clone(&barrier);
+        let names = Arc::clone(&names);
         let sender = sender.clone();
         let visiting = move || {
             loop {
                 // The guard ends with this statement: others take their next machine meanwhile.
                 let next = visits.lock().unwrap_or_else(PoisonError::into_inner).pop();
                 let Some((machine, address, ticket)) = next else { return };
-                NewsSender { machine, sender: &sender, taken: 0, stop: &stop, barrier: &barrier }
-                    .visit(&address, ticket);
+                let sender = NewsSender {
+                    machine,
+                    names: &names,
+                    sender: &sender,
+                    taken: 0,
+                    stop: &stop,
+                    barrier: &barrier,
+                    waiting_since: Instant::now(),
+                    has_reported_wait: false,
+                };
+                sender.visit(&address, ticket);
                 barrier.leave(machine, plumb_machine::now().monotonic_ns);
             }
         };
@@ -383,11 +397,17 @@ impl StopFlags {
 /// Sends the news of one machine.
 struct NewsSender<'s> {
     machine: usize,
+    /// The names of all machines.
+    names: &'s [String],
     sender: &'s SyncSender<MachineNews>,
     /// Events that came so far.
     taken: u64,
     stop: &'s StopFlags,
     barrier: &'s StartBarrier,
+    /// When the machine was last ready for a start.
+    waiting_since: Instant,
+    /// Whether the user knows for which machines it has waited long.
+    has_reported_wait: bool,
 }
 
 impl NewsSender<'_> {
@@ -434,6 +454,26 @@ impl NewsSender<'_> {
         }
         let pipes = transport_to(address, binary_for).open(&is_interrupted)?;
         visit(pipes, ticket, env!("CARGO_PKG_VERSION"), self)
+    }
+
+    /// Reports once for which machines this one has waited long.
+    fn report_wait(&mut self) {
+        if self.has_reported_wait || self.waiting_since.elapsed() < LONG_WAIT {
+            return;
+        }
+        let not_ready: Vec<&str> = self
+            .barrier
+            .held_up_by(self.machine)
+            .into_iter()
+            .filter_map(|machine| self.names.get(machine).map(String::as_str))
+            .collect();
+        if not_ready.is_empty() {
+            return;
+        }
+        self.has_reported_wait = true;
+        let text =
+            format!("still waiting for {} after {} s", not_ready.join(", "), LONG_WAIT.as_secs());
+        let _ = self.send(NewsKind::Said(text), &mut || {});
     }
 
     /// What is stored of the run.
@@ -490,11 +530,16 @@ impl VisitListener for NewsSender<'_> {
     }
 
     fn at_start(&mut self, position: StartPosition) {
+        self.waiting_since = Instant::now();
         self.barrier.arrive(self.machine, position, plumb_machine::now().monotonic_ns);
     }
 
     fn start_ns(&mut self) -> Option<u64> {
-        self.barrier.start_ns(self.machine)
+        let start_ns = self.barrier.start_ns(self.machine);
+        if start_ns.is_none() {
+            self.report_wait();
+        }
+        start_ns
     }
 }
 

@@ -57,6 +57,17 @@ impl StartBarrier {
         Some(start_ns)
     }
 
+    /// The machines that are not ready, if this machine is the first of those that wait for them: one report is enough.
+    pub fn held_up_by(&self, machine: usize) -> Vec<usize> {
+        let machines = self.locked();
+        let first = machines.iter().position(|state| matches!(state, MachineState::Waiting(_)));
+        if first != Some(machine) {
+            return Vec::new();
+        }
+        let states = machines.iter().enumerate();
+        states.filter(|(_, state)| **state == MachineState::Busy).map(|(index, _)| index).collect()
+    }
+
     fn change(&self, machine: usize, state: MachineState, now_ns: u64) {
         let mut machines = self.locked();
         machines[machine] = state;
@@ -120,6 +131,19 @@ mod tests {
         barrier.arrive(0, at(1, 0), 10);
         barrier.leave(1, 11);
         assert_eq!(barrier.start_ns(0), Some(11 + AHEAD_NS), "it goes on alone");
+    }
+
+    #[test]
+    fn the_first_that_waits_knows_for_whom() {
+        let barrier = StartBarrier::of(4);
+        barrier.leave(3, 0);
+        barrier.arrive(1, at(0, 0), 1);
+        assert_eq!(barrier.held_up_by(1), [0, 2]);
+        barrier.arrive(0, at(0, 0), 2);
+        assert_eq!(barrier.held_up_by(0), [2]);
+        assert!(barrier.held_up_by(1).is_empty());
+        barrier.arrive(2, at(0, 0), 3);
+        assert!(barrier.held_up_by(0).is_empty());
     }
 
     #[test]

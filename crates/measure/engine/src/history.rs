@@ -1,6 +1,8 @@
 //! The state of each point so far: all that a strategy may look at.
 
-use plumb_model::{InvocationRecord, Measurement, Plan, RunRecord, SampleIs, StopReason};
+use plumb_model::{
+    InvocationRecord, Measurement, Outcome, Plan, Role, RunRecord, SampleIs, StopReason,
+};
 use plumb_stats::describe::median;
 use plumb_stats::side_effects::SideOfPairs;
 
@@ -71,6 +73,12 @@ impl History {
         }
         for invocation in &record.invocations {
             let Some(point) = history.points.get_mut(invocation.point) else { continue };
+            let is_wrong = invocation
+                .end
+                .as_ref()
+                .is_some_and(|end| matches!(end.outcome, Outcome::WrongResult(_)));
+            // No later segment makes up for it.
+            point.wrong_results += usize::from(is_wrong && invocation.role == Role::Workload);
             point.excluded += usize::from(invocation.is_disturbed());
             point.disturbed += usize::from(!invocation.interference.is_empty());
             if !invocation.is_workload_done() {

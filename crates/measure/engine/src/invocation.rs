@@ -101,11 +101,12 @@ impl EngineInvocation<'_, '_> {
             Err(Broken::Run(error)) => Err(error),
             Err(Broken::Refused(
                 LaunchRefusal::Failed(why) | LaunchRefusal::Unsupported { why, .. },
-            )) => fail(self.stream, self.known, invocation, why).map(|()| None),
+            )) => fail(self.stream, self.known, invocation, Outcome::Failed(why)).map(|()| None),
             // A machine that computes wrongly once does so for ever, whatever other invocations give.
             Err(Broken::Refused(LaunchRefusal::WrongResult(why))) => {
                 self.known.wrong_results += 1;
-                fail(self.stream, self.known, invocation, why).map(|()| None)
+                let outcome = Outcome::WrongResult(why);
+                fail(self.stream, self.known, invocation, outcome).map(|()| None)
             }
             // Its samples stay in the record, without an end.
             Err(Broken::Refused(LaunchRefusal::Interrupted)) => Ok(None),
@@ -423,17 +424,17 @@ pub fn failed_before_ready(
     let ready = Ready::default();
     let role = Role::Workload;
     stream.started(at, StartedProcess { invocation, point, role, position: 0, seed: 0, ready })?;
-    fail(stream, known, invocation, why)
+    fail(stream, known, invocation, Outcome::Failed(why))
 }
 
 fn fail(
     stream: &mut EventStream<'_>,
     known: &mut PointHistory,
     invocation: Id,
-    why: String,
+    outcome: Outcome,
 ) -> Result<(), EngineError> {
     known.add_failure();
-    stream.ended(invocation, end_of(Outcome::Failed(why), 0, ""))
+    stream.ended(invocation, end_of(outcome, 0, ""))
 }
 
 fn last_bytes(text: &str) -> String {

@@ -577,6 +577,14 @@ fn an_interrupted_run_says_so_and_is_completed_from_its_record() {
     assert!(last > again.asked.len() / 2, "earlier invocations count: {last}");
     assert!(!again.events().any(|event| matches!(event, Event::Log { .. })));
 
+    // A wrong result of the first segment still fails the run.
+    let mut wrong = record.clone();
+    let end = wrong.invocations[0].end.as_mut().unwrap();
+    end.outcome = Outcome::WrongResult("2 + 2 = 5".into());
+    let mut completed = Fake::new(vec![FakeBehaviour::Steady { noise: 0.02 }; 2]);
+    let ended = completed.resume(&plan, &wrong).unwrap();
+    assert_eq!((ended.failed, ended.measured), (1, 2));
+
     let mut elsewhere = record.clone();
     elsewhere.targets[0].environment.facts.insert("kernel".into(), "5.10".into());
     let mut changed = Fake::new(vec![FakeBehaviour::Steady { noise: 0.02 }; 2]);

@@ -7,7 +7,8 @@ use plumb_model::{Goal, RunStatus, Verdict};
 use plumb_report::comparison::{levels_text, proof_answer};
 use plumb_report::figure;
 use plumb_report::run::{
-    FlagNote, ResultRow, View, baseline_text, comparison_text, expectation_answer, since_last_text,
+    FlagNote, ResultRow, View, baseline_text, comparison_text, expectation_answer,
+    right_answers_text, since_last_text,
 };
 use plumb_text::counted;
 use plumb_text::time::date;
@@ -36,6 +37,9 @@ pub(crate) fn answer(view: &View, links: &LinkedPages) -> Html {
     let alone = sides.is_empty() && expected.is_empty() && since.is_empty();
     if let Some(proof) = proof_answer(view.finding.proof.as_ref()) {
         out.push(paragraph(proof.as_str()));
+    }
+    if let Some(right) = right_answers_text(view.finding) {
+        out.push(paragraph(right.as_str()));
     }
     for part in [sides, expected, since] {
         out.push(part);

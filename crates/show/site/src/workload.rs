@@ -276,6 +276,7 @@ fn out_of_the_ordinary(invocation: &InvocationRecord) -> Option<String> {
     let ended = match invocation.end.as_ref().map(|end| &end.outcome) {
         Some(Outcome::Done) => None,
         Some(Outcome::Failed(why)) => Some(format!("failed: {why}")),
+        Some(Outcome::WrongResult(why)) => Some(format!("wrong result: {why}")),
         Some(Outcome::Unsupported { why, .. }) => Some(format!("unsupported: {why}")),
         None => Some("interrupted".to_owned()),
     };

@@ -7,8 +7,8 @@
 use std::collections::BTreeSet;
 
 use plumb_model::{
-    CPU, ComparisonPlan, Decision, FlagKind, Goal, InvocationRecord, Outcome, Preparation, Role,
-    RunRecord, Verdict,
+    CPU, ComparisonPlan, Decision, FlagKind, Goal, InvocationRecord, Preparation, Role, RunRecord,
+    Verdict,
 };
 use plumb_stats::NoInterval;
 use plumb_stats::describe::median;
@@ -486,7 +486,7 @@ struct Failures {
 impl Failures {
     fn of(record: &RunRecord, from: usize, point: usize) -> Self {
         let is_failed = |invocation: &&InvocationRecord| {
-            invocation.end.as_ref().is_some_and(|end| matches!(end.outcome, Outcome::Failed(_)))
+            invocation.end.as_ref().is_some_and(|end| end.outcome.failure().is_some())
         };
         let all = |point: usize| {
             let is_of = move |invocation: &&InvocationRecord| {

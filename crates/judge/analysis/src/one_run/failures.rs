@@ -12,7 +12,7 @@ pub(crate) fn unsupported(record: &RunRecord) -> Vec<Unsupported> {
     let stated = record.unsupported.iter().map(|m| (m.point, m.why.as_str(), m.fix.as_str()));
     let found = measured(record).filter_map(|invocation| match &invocation.end.as_ref()?.outcome {
         Outcome::Unsupported { why, fix } => Some((invocation.point, why.as_str(), fix.as_str())),
-        Outcome::Done | Outcome::Failed(_) => None,
+        Outcome::Done | Outcome::Failed(_) | Outcome::WrongResult(_) => None,
     });
     let mut all: Vec<Unsupported> = Vec::new();
     for (index, why, fix) in stated.chain(found) {
@@ -31,9 +31,9 @@ pub(crate) fn failed(record: &RunRecord) -> Vec<FailedInvocations> {
     let mut all: Vec<FailedInvocations> = Vec::new();
     for invocation in measured(record) {
         let Some(end) = &invocation.end else { continue };
-        let Outcome::Failed(why) = &end.outcome else { continue };
+        let Some(why) = end.outcome.failure() else { continue };
         let Some(planned) = record.plan.points.get(invocation.point) else { continue };
-        let known = all.iter_mut().find(|f| f.point.index == invocation.point && f.why == *why);
+        let known = all.iter_mut().find(|f| f.point.index == invocation.point && f.why == why);
         if let Some(failure) = known {
             failure.times += 1;
             failure.log.clone_from(&end.log);
@@ -41,7 +41,7 @@ pub(crate) fn failed(record: &RunRecord) -> Vec<FailedInvocations> {
         }
         all.push(FailedInvocations {
             point: point_facts(invocation.point, planned),
-            why: why.clone(),
+            why: why.to_owned(),
             times: 1,
             of: measured(record).filter(|other| other.point == invocation.point).count(),
             log: end.log.clone(),

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use plumb_model::{Decision, Goal, Id, Outcome, RunRecord, StopReason, Verdict};
+use plumb_model::{Decision, Goal, Id, RunRecord, StopReason, Verdict};
 
 use crate::method::METHOD_VERSION;
 
@@ -133,13 +133,12 @@ fn result(record: &RunRecord, point: usize, limit: f64) -> Option<QuickResult> {
     let planned = record.plan.points.get(point)?;
     let last = record.decisions.iter().rev().find(|decision| decision.point == point);
     let unsupported = record.unsupported.iter().find(|missing| missing.point == point);
-    let failure =
-        record.invocations.iter().rev().filter(|invocation| invocation.point == point).find_map(
-            |invocation| match &invocation.end.as_ref()?.outcome {
-                Outcome::Failed(why) => Some(why.clone()),
-                _ => None,
-            },
-        );
+    let failure = record
+        .invocations
+        .iter()
+        .rev()
+        .filter(|invocation| invocation.point == point)
+        .find_map(|invocation| Some(invocation.end.as_ref()?.outcome.failure()?.to_owned()));
     let state = match unsupported {
         Some(_) => QuickState::Unsupported,
         None => last.map_or(QuickState::Undecided, state_of),

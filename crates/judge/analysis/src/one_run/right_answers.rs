@@ -41,7 +41,7 @@ impl RightAnswers {
         });
         for invocation in checks {
             match invocation.end.as_ref().map(|end| &end.outcome) {
-                Some(Outcome::Failed(_)) => return None,
+                Some(Outcome::Failed(_) | Outcome::WrongResult(_)) => return None,
                 Some(Outcome::Done) => {}
                 // Samples without an end were checked as well, but the point may still fail.
                 Some(Outcome::Unsupported { .. }) | None => continue,

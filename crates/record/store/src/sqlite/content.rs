@@ -8,6 +8,9 @@ use serde_json::Value;
 
 use crate::sqlite::db_error::DbError;
 
+/// What the fix of an invocation says that failed because it computed wrongly: it needs none.
+pub(super) const WRONG_RESULT: &str = "wrong result";
+
 /// The key of a content-addressed row.
 pub(super) type ContentId = [u8; 16];
 

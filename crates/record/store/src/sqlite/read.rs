@@ -9,7 +9,7 @@ use plumb_model::{
 };
 use rusqlite::{Connection, OptionalExtension, Row, ToSql};
 
-use super::content::{self, ContentId, counted, from_word, identity, unsigned};
+use super::content::{self, ContentId, WRONG_RESULT, counted, from_word, identity, unsigned};
 use crate::answers::{RunEnd, RunSummary};
 use crate::error::StoreError;
 use crate::owner;
@@ -390,6 +390,9 @@ fn invocation_end(db: &Connection, invocation: i64) -> Result<Option<InvocationE
         Ok(InvocationEnd {
             outcome: match outcome.as_str() {
                 "done" => Outcome::Done,
+                "failed" if row.get::<_, String>(2)? == WRONG_RESULT => {
+                    Outcome::WrongResult(row.get(1)?)
+                }
                 "failed" => Outcome::Failed(row.get(1)?),
                 _ => Outcome::Unsupported { why: row.get(1)?, fix: row.get(2)? },
             },

@@ -201,7 +201,8 @@ CREATE TABLE measures (
 CREATE INDEX measures_series ON measures (series);
 
 -- How an invocation ended; no row when it was cut off. `steady_start` is the index of the first
--- steady sample, found by this version of the method.
+-- steady sample, found by this version of the method. `fix` is 'wrong result' if the invocation failed because it computed
+-- wrongly.
 CREATE TABLE invocation_end (
   invocation INTEGER NOT NULL PRIMARY KEY REFERENCES invocation,
   at_ns INTEGER NOT NULL,

@@ -10,6 +10,7 @@ use crate::run::burst::burst_text;
 use crate::run::header::{ACCEPTED_FAILURES, not_reached_heading};
 use crate::run::implementation_table::ImplementationTable;
 use crate::run::results_table::{best_quarter_text, energy_text, other_cpu_text};
+use crate::run::right_answers::right_answers_text;
 use crate::run::since_last::{self, since_last_text};
 use crate::run::start_ups::in_one_line;
 use crate::run::view::{
@@ -23,6 +24,7 @@ use plumb_text::markdown::{code, escape};
 pub fn markdown(view: &View) -> String {
     let mut out = heading(view);
     out.push_str(&results(view));
+    out.extend(right_answers_text(view.finding).map(|text| format!("\n{}\n", escape(&text))));
     out.extend(view.implementations.iter().map(implementations));
     out.push_str(&list(
         "Curves and rankings",

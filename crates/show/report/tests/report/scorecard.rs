@@ -2,10 +2,10 @@
 
 use insta::assert_snapshot;
 use plumb_analysis::testing::{Builder, COPY, Spec};
-use plumb_analysis::{Estimate, RunFinding, summarise, testing};
+use plumb_analysis::{Estimate, RightAnswers, RunFinding, summarise, testing};
 use plumb_model::{Flag, FlagKind, RunRecord, RunStatus};
 use plumb_report::run::{
-    ImplementationRow, ImplementationTable, best_quarter_text, both_intervals,
+    ImplementationRow, ImplementationTable, best_quarter_text, both_intervals, right_answers_text,
 };
 use plumb_report::{
     FlagWeight, NextSteps, View, brief_scorecard, document, in_words, markdown, scorecard,
@@ -708,4 +708,23 @@ fn the_level_with_the_larger_share_comes_first_everywhere() {
     let card = shown(&finding, &Terminal::plain(100));
     assert!(card.contains("789 µs in 78 % of the processes, 496 µs in the others"), "{card}");
     assert!(card.find("789 none").unwrap() < card.find("496 none").unwrap(), "{card}");
+}
+
+#[test]
+fn right_answers_read_the_same_everywhere() {
+    let mut finding = summarise(&testing::first_look());
+    finding.right_answers = Some(RightAnswers { answers: 2.4e6, cpus: 2.0 });
+    let text = right_answers_text(&finding).unwrap();
+    assert_snapshot!(text, @"2.4e6 answers on 2 CPUs, none wrong: per CPU below 3 in 1.2e6 to these inputs (95 %).");
+    let view = View::new(&finding);
+    for output in [
+        scorecard(&view, &Terminal::plain(150), &closing()),
+        brief_scorecard(&view, &Terminal::plain(150), &closing()),
+        markdown(&view),
+        in_words(&view).join("\n"),
+    ] {
+        assert!(output.replace('\\', "").contains(&text), "{output}");
+    }
+    finding.right_answers = None;
+    assert!(!markdown(&View::new(&finding)).contains("none wrong"));
 }

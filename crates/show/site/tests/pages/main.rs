@@ -8,14 +8,15 @@ use std::sync::Arc;
 
 use insta::assert_snapshot;
 use plumb_analysis::{
-    CommonMovements, CompareSettings, KindFinding, MachineOfFleet, RunFinding, by_kind, history,
-    series_in_run, summarise, testing,
+    CommonMovements, CompareSettings, KindFinding, MachineOfFleet, RightAnswers, RunFinding,
+    by_kind, history, series_in_run, summarise, testing,
 };
 use plumb_model::{
     Better, Flag, FlagKind, FleetMachineRecord, FleetRecord, Id, MachineEnd, MachineOutcome,
     RunOfSeries, RunRecord, SeriesInRun,
 };
 use plumb_report::View;
+use plumb_report::run::right_answers_text;
 use plumb_site::{
     LinkedPages, MachineAtRun, Page, Rendered, SearchIndex, compare_page, fleet_page,
     histories_page, history_page, index_page, machine_page, method_page, monitors_page, run_page,
@@ -47,6 +48,16 @@ fn a_run_is_told_from_the_answer_on() {
     assert_eq!(document.attribute("html", "data-kind"), ["run"]);
     assert_snapshot!(document.text("section"), @"▲ faster zstd -1 corpus against gzip -1 corpus: 0.2470× the cost [0.2451, 0.2489], 4.05× as fast, -312 [-315, -310] ms, -75.30 % [-75.49, -75.11], 20 pairs, beyond margin? inconclusive pigz -1 corpus against gzip -1 corpus: 0.995× the cost [0.986, 1.003], -1.9 [-5.6, 1.4] ms, -0.47 % [-1.36, 0.34], 20 pairs, could have found 0.9 %, about 53 pairs would settle itplumb found no reason to distrust these numbers.");
     assert!(made.charts.starts_with("plumb.charts(\"run-"), "{}", made.charts);
+}
+
+#[test]
+fn the_page_of_a_run_says_that_its_answers_were_right() {
+    let mut finding = summarise(&testing::exec());
+    finding.right_answers = Some(RightAnswers { answers: 2.4e6, cpus: 2.0 });
+    let text = right_answers_text(&finding).unwrap();
+    let (_, document) = rendered(run_page(&View::new(&finding), Vec::new(), &LinkedPages::All));
+    let section = document.text("section");
+    assert!(section.contains(&text), "{section}");
 }
 
 #[test]

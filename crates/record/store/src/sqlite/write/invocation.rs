@@ -8,7 +8,7 @@ use plumb_model::{
 };
 use rusqlite::{Connection, params};
 
-use crate::sqlite::content::{ContentId, count, signed, word};
+use crate::sqlite::content::{ContentId, WRONG_RESULT, count, signed, word};
 use crate::sqlite::db_error::DbError;
 
 /// Columns of `sample` for reported values: what goes beyond them costs a row a value.
@@ -290,6 +290,7 @@ impl OpenInvocation {
         let (outcome, why, fix) = match &end.outcome {
             Outcome::Done => ("done", "", ""),
             Outcome::Failed(why) => ("failed", why.as_str(), ""),
+            Outcome::WrongResult(why) => ("failed", why.as_str(), WRONG_RESULT),
             Outcome::Unsupported { why, fix } => ("unsupported", why.as_str(), fix.as_str()),
         };
         db.prepare_cached("INSERT INTO invocation_end VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)")?
