@@ -71,6 +71,20 @@ pub struct Ranking {
     pub differences: Vec<PairDifference>,
 }
 
+impl Ranking {
+    /// How much the item `to` lies above the item `from`, two indices of items that differ.
+    #[must_use]
+    pub fn difference(&self, from: usize, to: usize) -> Interval {
+        let ends = (from.min(to), from.max(to));
+        let pair = self.differences.iter().find(|pair| (pair.first, pair.later) == ends);
+        let interval = pair.map_or(Interval::exactly(0.0), |pair| pair.interval);
+        if from < to {
+            return interval;
+        }
+        Interval { estimate: -interval.estimate, low: -interval.high, high: -interval.low }
+    }
+}
+
 /// Why items have no rank sets. Its `Display` is the sentence to show.
 #[derive(Debug, Clone, Copy, PartialEq)]
 #[non_exhaustive]

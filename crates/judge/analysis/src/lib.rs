@@ -94,6 +94,7 @@ pub use over_runs::kinds::{
     KindFinding, MachineOfFleet, RatioOfMachine, SeriesOfKind, SlowResults, UsualOfKind, by_kind,
     slow_results,
 };
+pub use over_runs::rank_arms::{ArmRanking, NoArmRanking, ParetoFront, RankedArm, RankedByPrice};
 pub use over_runs::regression_cause::CauseFinding;
 pub use over_runs::sessions::{
     BUILDS_LABEL, OuterUnit, RepeatedComparison, SESSIONS_LABEL, SessionResult, SessionsFinding,

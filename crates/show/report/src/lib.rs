@@ -16,6 +16,7 @@ pub mod history;
 mod json_parts;
 pub mod machine;
 pub mod monitors;
+mod rank_text;
 mod reference;
 pub mod run;
 #[cfg(test)]

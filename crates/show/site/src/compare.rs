@@ -5,7 +5,7 @@ use plumb_chart::Chart;
 use plumb_model::{FactKind, Verdict};
 use plumb_report::comparison::covariates_text;
 use plumb_report::comparison::{
-    closing, for_price, heading as lines, ratio_is_of, relative, remarks, series,
+    arm_ranks, closing, for_price, heading as lines, ratio_is_of, relative, remarks, series,
 };
 use plumb_report::{charts, figure};
 use plumb_text::counted;
@@ -187,6 +187,7 @@ fn arm_row(
     let mut notes: Vec<String> =
         against.map(remarks).into_iter().filter(|text| !text.is_empty()).collect();
     notes.extend(arm.for_price.as_ref().map(|price| for_price(result, price)));
+    notes.extend(arm_ranks(finding, result, index));
     notes.extend(relative(finding, arm));
     cells.push(cell(notes.join(", ")));
     cells.push(cell(

@@ -10,6 +10,7 @@ use crate::comparison::verdict::Comparison;
 use crate::estimate::Estimate;
 use crate::facts::CpuShares;
 use crate::over_runs::environment_diff::Difference;
+use crate::over_runs::rank_arms::{ArmRanking, NoArmRanking};
 use crate::over_runs::standing_out::StandingOut;
 
 /// What is found when arms are compared.
@@ -78,6 +79,9 @@ pub struct SeriesComparison {
     pub against_first: Vec<Option<Comparison>>,
     /// Each later arm against the one before it, where there are more than two.
     pub against_previous: Vec<Option<Comparison>>,
+    /// The ranks of the arms, or why they have none; None for pairs, for two arms without prices, and if neither direction
+    /// of the metric is better.
+    pub ranking: Option<Result<ArmRanking, NoArmRanking>>,
 }
 
 /// One arm of a series.
@@ -105,7 +109,7 @@ pub struct Arm {
 pub struct ForPrice {
     /// A rate divided by the price; of other metrics the value times the price, of which less is better. In the metric's
     /// unit.
-    pub value: f64,
+    pub value: Estimate,
     /// The currency as the label names it (`USD`); empty if it is a number alone.
     pub currency: String,
 }

@@ -163,7 +163,7 @@ fn excess(
     to: usize,
 ) -> Estimate {
     match ranks {
-        Ok(ranking) => excess_of(difference(ranking, from, to)),
+        Ok(ranking) => excess_of(ranking.difference(from, to)),
         Err(why) => Estimate {
             value: points[to].estimate.value / points[from].estimate.value - 1.0,
             interval: Err(no_ranks_text(why, points)),
@@ -176,18 +176,6 @@ fn excess_of(logs: Interval) -> Estimate {
         value: logs.estimate.exp_m1(),
         interval: Ok(Ends { low: logs.low.exp_m1(), high: logs.high.exp_m1() }),
     }
-}
-
-/// Of the natural log of the cost of item `to` over that of item `from`.
-fn difference(ranking: &Ranking, from: usize, to: usize) -> Interval {
-    let ends = (from.min(to), from.max(to));
-    let pair = ranking.differences.iter().find(|pair| (pair.first, pair.later) == ends);
-    // A ranking has all pairs.
-    let interval = pair.map_or(Interval::exactly(0.0), |pair| pair.interval);
-    if from < to {
-        return interval;
-    }
-    Interval { estimate: -interval.estimate, low: -interval.high, high: -interval.low }
 }
 
 /// The costs of one point, without comparisons.

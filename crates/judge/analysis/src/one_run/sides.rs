@@ -38,6 +38,7 @@ pub fn compare_sides(record: &RunRecord, finding: &RunFinding) -> ComparisonFind
                 .map(|comparison| Some(comparison.found.clone()))
                 .collect(),
             against_previous: Vec::new(),
+            ranking: None,
             metric,
         }
     });

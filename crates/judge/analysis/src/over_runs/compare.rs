@@ -15,12 +15,13 @@ use crate::asked::Asked;
 use crate::comparison::covariates::{Covariate, facts_that_differ};
 use crate::comparison::finding::{Arm, ComparisonFinding, ForPrice, SeriesComparison};
 use crate::comparison::verdict::Comparison;
-use crate::estimate::{Estimate, estimate};
+use crate::estimate::{Ends, Estimate, estimate};
 use crate::method::{CONFIDENCE, METHOD_VERSION};
 use crate::over_runs::arms::{ArmRuns, CompareSettings, groups};
 use crate::over_runs::environment_diff::{Difference, differences};
 use crate::over_runs::noise::RunsNoise;
 use crate::over_runs::normalise::normalise;
+use crate::over_runs::rank_arms::ArmRanks;
 use crate::over_runs::runs::by_runs;
 use crate::over_runs::standing_out::{Candidate, StandingOut, standing_out};
 use crate::run_reader::RunReader;
@@ -49,8 +50,14 @@ pub fn compare<E>(
     let noise = noise(runs, &by_run, earlier, settings);
     let order = series_in_order(&arms);
     let mut results = Vec::new();
+    let mut ranks = ArmRanks::default();
     for name in order.iter().filter(|name| is_common(name, &arms)) {
-        results.push(one_series(name, &arms, &noise, settings, reader)?);
+        let mut result = one_series(name, &arms, &noise, settings, reader)?;
+        let in_arms = in_arms(name, &arms);
+        let prices: Vec<Option<(f64, String)>> =
+            in_arms.iter().map(|in_runs| price_of(in_runs.first()?, settings)).collect();
+        result.ranking = ranks.of(&in_arms, &prices, result.better);
+        results.push(result);
     }
     let differences = differences(&runs_of(&groups));
     let machines_differ = machines_differ(runs);
@@ -59,11 +66,10 @@ pub fn compare<E>(
         standing_out.push((!machines_differ).then(|| mark_standing_out(&mut results, arm, &noise)));
     }
     explain(&mut results, &arms, &differences, settings, reader)?;
-    let normalised_by = settings.normalise_by.as_ref().and_then(|name| {
-        let in_arms: Vec<&[&SeriesInRun]> =
-            arms.iter().map(|arm| arm.get(name).map_or(&[][..], Vec::as_slice)).collect();
-        normalise(&mut results, name, &in_arms)
-    });
+    let normalised_by = settings
+        .normalise_by
+        .as_ref()
+        .and_then(|name| normalise(&mut results, name, &in_arms(name, &arms)));
     let mut overall = Vec::new();
     for arm in 1..names.len() {
         // Several metrics of one point would count as if they knew nothing of each other.
@@ -180,6 +186,11 @@ fn machines_differ(runs: &[Arc<RunOfSeries>]) -> bool {
         .any(|(index, one)| runs[..index].iter().any(|other| !one.is_one_machine(other, By::Host)))
 }
 
+/// A series in each arm.
+fn in_arms<'a, 's>(name: &str, arms: &'a [SeriesOfArm<'s>]) -> Vec<&'a [&'s SeriesInRun]> {
+    arms.iter().map(|arm| arm.get(name).map_or(&[][..], Vec::as_slice)).collect()
+}
+
 fn one_series<E>(
     name: &str,
     arms: &[SeriesOfArm],
@@ -187,8 +198,7 @@ fn one_series<E>(
     settings: &CompareSettings,
     reader: &mut RunReader<'_, E>,
 ) -> Result<SeriesComparison, E> {
-    let in_arms: Vec<&[&SeriesInRun]> =
-        arms.iter().map(|arm| arm.get(name).map_or(&[][..], Vec::as_slice)).collect();
+    let in_arms = in_arms(name, arms);
     let mut given = Vec::new();
     let mut against_first = Vec::new();
     let mut against_previous = Vec::new();
@@ -212,6 +222,7 @@ fn one_series<E>(
         better: first.map_or(Better::Neither, |series| series.better),
         against_first,
         against_previous,
+        ranking: None,
         arms: given,
     })
 }
@@ -236,19 +247,31 @@ fn arm_of<E>(
     reader: &mut RunReader<'_, E>,
 ) -> Result<Option<Arm>, E> {
     let Some(first) = in_runs.first() else { return Ok(None) };
-    let price = first.run.labels.get(&settings.price).and_then(|text| price(text));
+    let price = price_of(first, settings);
     let arm = reader.arm(in_runs)?;
     Ok(arm.map(|arm| {
-        let value = arm.estimate.value;
-        let for_price = price.map(|(price, currency)| ForPrice {
-            value: match first.better {
-                Better::Higher => value / price,
-                Better::Lower | Better::Neither => value * price,
-            },
-            currency,
+        let for_price = price.map(|(price, currency)| {
+            let factor = if first.better == Better::Higher { price.recip() } else { price };
+            ForPrice { value: scaled(&arm.estimate, factor), currency }
         });
         Arm { for_price, ..arm }
     }))
+}
+
+/// The price of the run of a series, and its currency.
+fn price_of(series: &SeriesInRun, settings: &CompareSettings) -> Option<(f64, String)> {
+    price(series.run.labels.get(&settings.price)?)
+}
+
+/// An estimate times a factor above 0.
+fn scaled(found: &Estimate, factor: f64) -> Estimate {
+    Estimate {
+        value: found.value * factor,
+        interval: found
+            .interval
+            .clone()
+            .map(|ends| Ends { low: ends.low * factor, high: ends.high * factor }),
+    }
 }
 
 /// A price that can be multiplied with and divided by, and its currency: `19.95`, `19.95 USD`, `$19.95`.

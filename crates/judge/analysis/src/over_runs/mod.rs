@@ -14,6 +14,7 @@ pub(crate) mod history;
 pub(crate) mod kinds;
 pub(crate) mod noise;
 pub(crate) mod normalise;
+pub(crate) mod rank_arms;
 pub(crate) mod regression_cause;
 pub(crate) mod runs;
 pub(crate) mod sessions;

@@ -7,9 +7,9 @@ use plumb_model::{Better, ENDED, Flag, FlagKind, Id, Impact, RunRecord, SeriesIn
 
 use crate::testing::{Builder, COPY, Spec, compared, compared_without_records};
 use crate::{
-    Asked, BaselineSource, ByRuns, CompareSettings, Comparison, CounterMeans, CovariateChange,
-    EarlierRuns, NoBaseline, NoVerdict, RunQuestions, ShareOfBaseline, VerdictRemark,
-    compare_sides, series_in_run, summarise, summarise_with,
+    Asked, BaselineSource, ByRuns, CompareSettings, Comparison, ComparisonFinding, CounterMeans,
+    CovariateChange, EarlierRuns, NoArmRanking, NoBaseline, NoVerdict, ParetoFront, RunQuestions,
+    ShareOfBaseline, VerdictRemark, compare_sides, series_in_run, summarise, summarise_with,
 };
 
 fn noise(found: &Comparison) -> &ByRuns {
@@ -374,7 +374,7 @@ fn groups_follow_a_label_and_prices_are_allowed_for() {
     let result = &finding.results[0];
     let arm = result.arms[0].as_ref().unwrap();
     assert_eq!((arm.runs, result.against_previous.len()), (2, 2));
-    let for_price = arm.for_price.as_ref().unwrap().value;
+    let for_price = arm.for_price.as_ref().unwrap().value.value;
     assert!((for_price - arm.estimate.value / 2.0).abs() < 1e-9 * for_price);
 }
 
@@ -543,4 +543,85 @@ fn a_run_that_measured_nothing_is_an_arm_without_series() {
     assert_eq!((finding.runs.len(), finding.results.len(), finding.not_in_all.len()), (2, 0, 1));
     let status = finding.differences.iter().find(|difference| difference.field == "status");
     assert_eq!(status.unwrap().values, ["complete", "interrupted"]);
+}
+
+/// Eight runs at this level and price, so many nanoseconds apart, that vary by half a percent.
+fn eight_runs(
+    name: &str,
+    level: f64,
+    price: &str,
+    first_id: u128,
+    apart_ns: i64,
+) -> Vec<RunRecord> {
+    let mut runs = Vec::new();
+    for (number, error) in [0.0, 4.0, -3.0, 1.0, -5.0, 2.0, 3.0, -2.0].iter().enumerate() {
+        let id = first_id + number as u128;
+        let mut record = run(level * (1.0 + error / 1000.0), id, ("provider", name));
+        record.started_unix_ns = 3_600_000_000_000 + number as i64 * apart_ns;
+        record.plan.labels.insert("price".into(), price.into());
+        runs.push(record);
+    }
+    runs
+}
+
+/// Three providers: `b` is 30 % faster than `a` and five times as dear; `c` is slower than `a` and dearer.
+fn three_providers(apart_ns: i64, last_price: &str) -> ComparisonFinding {
+    let mut runs = eight_runs("a", 1.0, "10 EUR", 100, apart_ns);
+    runs.extend(eight_runs("b", 1.3, "50 EUR", 200, apart_ns));
+    runs.extend(eight_runs("c", 0.9, last_price, 300, apart_ns));
+    let by = Some("provider".to_owned());
+    compared(&runs, &[], None, &CompareSettings { by, ..settings() })
+}
+
+const HOUR_NS: i64 = 3_600_000_000_000;
+
+#[test]
+fn three_sides_have_ranks_by_cost_and_by_price() {
+    let finding = three_providers(HOUR_NS, "11 EUR");
+    let ranking = finding.results[0].ranking.as_ref().unwrap().as_ref().unwrap();
+    let ranks: Vec<(usize, usize)> =
+        ranking.arms.iter().flatten().map(|arm| (arm.ranks.best, arm.ranks.worst)).collect();
+    // A bandwidth: more is better.
+    assert_eq!(ranks, [(2, 2), (1, 1), (3, 3)]);
+    let by_price: Vec<(usize, ParetoFront)> = ranking
+        .arms
+        .iter()
+        .flatten()
+        .map(|arm| arm.by_price.unwrap())
+        .map(|by_price| (by_price.ranks.best, by_price.front))
+        .collect();
+    let off = ParetoFront::Off { because_of: 0 };
+    assert_eq!(by_price, [(1, ParetoFront::On), (3, ParetoFront::On), (2, off)]);
+    let for_price = &finding.results[0].arms[0].as_ref().unwrap().for_price.as_ref().unwrap().value;
+    assert!(
+        for_price.low().unwrap() < for_price.value && for_price.value < for_price.high().unwrap()
+    );
+}
+
+#[test]
+fn prices_in_several_currencies_do_not_rank() {
+    let finding = three_providers(HOUR_NS, "11 USD");
+    let ranking = finding.results[0].ranking.as_ref().unwrap().as_ref().unwrap();
+    assert!(ranking.arms.iter().flatten().all(|arm| arm.by_price.is_none()));
+}
+
+#[test]
+fn runs_within_an_hour_are_one_value_of_a_ranking() {
+    // Ten minutes apart: eight runs are two sessions.
+    let finding = three_providers(HOUR_NS / 6, "11 EUR");
+    let why = finding.results[0].ranking.as_ref().unwrap().as_ref().unwrap_err();
+    assert_eq!(*why, NoArmRanking::TooFewValues { arm: 0, have: 2 });
+    assert!(
+        why.text(&finding.arms).ends_with("of each arm; a has 2"),
+        "{}",
+        why.text(&finding.arms)
+    );
+    // Without a date, nothing says that the runs are apart.
+    let mut undated = eight_runs("a", 1.0, "1", 100, HOUR_NS);
+    undated.iter_mut().for_each(|record| record.started_unix_ns = 0);
+    undated.extend(eight_runs("b", 1.0, "1", 200, HOUR_NS));
+    let by = Some("provider".to_owned());
+    let finding = compared(&undated, &[], None, &CompareSettings { by, ..settings() });
+    let why = finding.results[0].ranking.as_ref().unwrap().as_ref().unwrap_err();
+    assert_eq!(*why, NoArmRanking::TooFewValues { arm: 0, have: 1 });
 }

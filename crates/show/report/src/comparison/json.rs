@@ -7,6 +7,7 @@ use serde::Serialize;
 
 use crate::json_parts::text::pretty;
 
+use crate::comparison::ranks::ArmRanksPart;
 use crate::comparison::verdict::{Terms, VerdictPart, verdict_part};
 use crate::json_parts::ended::{EndedPart, ended};
 use crate::json_parts::point::{ValuePart, settings};
@@ -130,12 +131,21 @@ pub struct ArmPart {
     pub ended: Vec<EndedPart>,
     /// The median per price (rates), or times price (costs); null without a price.
     pub for_price: Option<f64>,
+    /// Lower end of its interval.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub for_price_low: Option<f64>,
+    /// Upper end of its interval.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub for_price_high: Option<f64>,
     /// The currency of the price, if its label names one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub currency: Option<String>,
     /// Its ratio to the first arm divided by that of the series in `normalised_by`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub normalised: Option<OverallPart>,
+    /// Its possible ranks among the arms, if they can be ranked.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ranks: Option<ArmRanksPart>,
 }
 
 /// The comparison as a document.
@@ -199,7 +209,8 @@ fn compared(result: &SeriesComparison, finding: &ComparisonFinding) -> ComparedP
         found.as_ref().map(|found| verdict_part(found, &terms))
     };
     let previous = result.against_previous.iter().enumerate();
-    let arm = |(arm, label): (&Option<plumb_analysis::Arm>, &String)| {
+    let ranking = result.ranking.as_ref().and_then(|ranking| ranking.as_ref().ok());
+    let arm = |(index, (arm, label)): (usize, (&Option<plumb_analysis::Arm>, &String))| {
         arm.as_ref().map(|arm| ArmPart {
             label: label.clone(),
             estimate: arm.estimate.value,
@@ -208,7 +219,10 @@ fn compared(result: &SeriesComparison, finding: &ComparisonFinding) -> ComparedP
             n: arm.processes,
             runs: arm.runs,
             ended: ended(&arm.ends),
-            for_price: arm.for_price.as_ref().map(|price| price.value),
+            for_price: arm.for_price.as_ref().map(|price| price.value.value),
+            for_price_low: arm.for_price.as_ref().and_then(|price| price.value.low()),
+            for_price_high: arm.for_price.as_ref().and_then(|price| price.value.high()),
+            ranks: ranking.and_then(|ranking| ArmRanksPart::of(ranking, index)),
             currency: arm
                 .for_price
                 .as_ref()
@@ -222,7 +236,7 @@ fn compared(result: &SeriesComparison, finding: &ComparisonFinding) -> ComparedP
         point: settings(&result.point),
         metric: result.metric.clone(),
         unit: result.unit.clone(),
-        arms: result.arms.iter().zip(&finding.arms).map(arm).collect(),
+        arms: result.arms.iter().zip(&finding.arms).enumerate().map(arm).collect(),
         against_first: result.against_first.iter().map(|found| against(found, 0)).collect(),
         against_previous: previous.map(|(first, found)| against(found, first)).collect(),
     }

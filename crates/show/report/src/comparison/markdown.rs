@@ -3,6 +3,7 @@
 use plumb_analysis::ComparisonFinding;
 
 use crate::comparison::covariates::covariates_text;
+use crate::comparison::ranks::arm_ranks;
 use crate::comparison::view::{
     DifferenceLine, closing, difference_lines, for_price, heading, ratio, ratio_is_of, relative,
     remarks, series, verdict,
@@ -40,6 +41,7 @@ pub fn comparison_markdown(finding: &ComparisonFinding) -> String {
             let shown = figure_of_arm(arm, &result.arms, &result.unit);
             let mut notes: Vec<String> = against.map(remarks).into_iter().collect();
             notes.extend(arm.for_price.as_ref().map(|price| for_price(result, price)));
+            notes.extend(arm_ranks(finding, result, index));
             notes.extend(relative(finding, arm));
             notes.extend(against.and_then(|comparison| covariates_text(&comparison.covariates)));
             let cells = [

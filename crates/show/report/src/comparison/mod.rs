@@ -5,6 +5,7 @@ pub(crate) mod gate;
 pub(crate) mod json;
 pub(crate) mod levels;
 mod markdown;
+mod ranks;
 mod terminal;
 pub(crate) mod verdict;
 mod view;
@@ -15,6 +16,7 @@ pub(crate) use gate::{GatePart, gate_part, proof};
 pub use json::{COMPARISON_SCHEMA, ComparisonDocument, comparison_document, comparison_json};
 pub use levels::levels_text;
 pub use markdown::comparison_markdown;
+pub use ranks::arm_ranks;
 pub use terminal::comparison_card;
 pub use view::{
     closing, for_price, heading, ratio, ratio_is_of, relative, remarks, series, verdict,

@@ -8,6 +8,7 @@ use plumb_units::Figure;
 
 use crate::charts::ratios_of;
 use crate::comparison::covariates::covariates_text;
+use crate::comparison::ranks::arm_ranks;
 use crate::comparison::view::{
     DifferenceLine, closing, difference_lines, for_price, heading, ratio, ratio_is_of, relative,
     remarks, series, verdict,
@@ -93,6 +94,7 @@ fn rows(result: &SeriesComparison, finding: &ComparisonFinding, table: &mut Tabl
             format!("against the previous arm: {}, {}", ratio(&comparison), verdict(&comparison))
         }));
         notes.extend(arm.for_price.as_ref().map(|price| for_price(result, price)));
+        notes.extend(arm_ranks(finding, result, index));
         notes.extend(relative(finding, arm));
         table.across(4, TextLine::default(), TextLine::new(Style::Muted, &notes.join(" · ")));
         let also_changed =

@@ -9,7 +9,8 @@ use plumb_text::counted;
 use plumb_units::percent;
 
 use crate::comparison::levels::levels_text;
-use crate::figure::figure;
+use crate::comparison::ranks::ranks_closing;
+use crate::figure::{figure, in_brackets};
 use crate::standing_out::{StandingOutResult, standing_out_text};
 
 /// The verdict's word.
@@ -158,6 +159,7 @@ pub fn closing(finding: &ComparisonFinding) -> Vec<String> {
         lines.extend(mean(finding, arm));
         lines.extend(more_for_its_price(finding, arm));
     }
+    lines.extend(ranks_closing(finding));
     lines
 }
 
@@ -171,8 +173,8 @@ fn more_for_its_price(finding: &ComparisonFinding, arm: usize) -> Option<String>
             continue;
         }
         match result.better {
-            Better::Higher => logarithms.push((later.value / first.value).ln()),
-            Better::Lower => logarithms.push((first.value / later.value).ln()),
+            Better::Higher => logarithms.push((later.value.value / first.value.value).ln()),
+            Better::Lower => logarithms.push((first.value.value / later.value.value).ln()),
             Better::Neither => {}
         }
     }
@@ -261,10 +263,10 @@ pub fn series(result: &SeriesComparison) -> String {
     result.point.typed_series(&result.series)
 }
 
-/// The performance of an arm for its price: `17.4 MB/s per USD`.
+/// The performance of an arm for its price: `17.4 [17.1, 17.6] MB/s per USD`.
 pub fn for_price(result: &SeriesComparison, price: &ForPrice) -> String {
     let currency = if price.currency.is_empty() { "unit of price" } else { &price.currency };
-    let shown = plumb_units::quantity(price.value, &result.unit);
+    let shown = in_brackets(&price.value, &result.unit);
     match result.better {
         Better::Higher => format!("{shown} per {currency}"),
         Better::Lower | Better::Neither => format!("{shown} × {currency}"),

@@ -1,11 +1,11 @@
 //! Implementations of the same work, such as a program in several languages: what each takes, and how much more than the
 //! first and than the one above it.
 
-use plumb_analysis::{
-    Estimate, RankSet, RankedVariant, UnmeasuredVariant, VariantCosts, VariantRanking,
-};
+use plumb_analysis::{Estimate, RankedVariant, UnmeasuredVariant, VariantCosts, VariantRanking};
 use plumb_text::{Style, Table, TableColumn, TextLine};
 use plumb_units::{percent_with_ends, plain, quantity, scale_of, whole_percent};
+
+use crate::rank_text::rank_text;
 
 /// The table of one group of implementations.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -170,13 +170,5 @@ impl ImplementationRow {
             self.above_previous.long.clone(),
             self.version.clone(),
         ]
-    }
-}
-
-/// `2`, or `2–4` for several.
-fn rank_text(ranks: RankSet) -> String {
-    match ranks.size() {
-        1 => ranks.best.to_string(),
-        _ => format!("{}–{}", ranks.best, ranks.worst),
     }
 }

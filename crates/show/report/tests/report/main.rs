@@ -4,4 +4,5 @@
 mod charts;
 mod history;
 mod links;
+mod ranks;
 mod scorecard;
