@@ -49,7 +49,9 @@ const MOST_NAMED: usize = 3;
 If the runs of the sides alternate, eight blocks are enough for a verdict. Otherwise plumb needs six pairs of earlier \
 runs of the series on the same host, as far apart in time as the sides; without them, it reports how much runs would have \
 to vary for the difference to be chance. `plumb ab` needs no history. If every run has a label such as `price=19.95` or `price='19.95 USD'`, plumb also shows \
-each result relative to its price.")]
+each result relative to its price.
+
+plumb ranks three or more sides (with prices, also two), each with runs of eight hosts or of eight hours.")]
 pub struct CompareArgs {
     /// Two or more runs: ids, `last`, `last~2`, labels `k=v` (all matching runs), or one `reference:NAME`
     /// [default with --by: all runs]

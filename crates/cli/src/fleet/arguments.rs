@@ -26,7 +26,7 @@ pub struct MachineArgs {
     on: Vec<String>,
     /// Measure on the machines in an Ansible inventory (INI, YAML or JSON)
     ///
-    /// JSON as from `ansible-inventory --list`. plumb reads the variables ansible_host, ansible_port, ansible_user,
+    /// JSON as from `ansible-inventory --list`. plumb reads the variables price, ansible_host, ansible_port, ansible_user,
     /// ansible_ssh_private_key_file and ansible_connection.
     #[arg(long, value_name = "FILE[:GROUP]", conflicts_with = "on", hide_short_help = true)]
     inventory: Option<String>,

@@ -292,7 +292,8 @@ fn tickets(request: &FleetRequest, fleet: Option<Id>, store: &Store) -> Result<V
     let mut tickets = Vec::with_capacity(request.machines.len());
     let ids = plumb_machine::fresh_ids(request.machines.len());
     for (index, (machine, run)) in request.machines.iter().zip(ids).enumerate() {
-        let mut labels: BTreeMap<String, String> = of_fleet.clone().into_iter().collect();
+        let mut labels = machine.labels().clone();
+        labels.extend(of_fleet.clone());
         let work = match &request.work {
             FleetWork::Command { suites } => AgentWork::Command {
                 words: words_for_agents(command.get(1..).unwrap_or_default()),

@@ -83,13 +83,16 @@ fn suites_of_this_machine_are_measured_there_and_refusals_come_back() {
     let suite = "name = \"mine\"\n[[point]]\nworkload = \"cpu.sieve\"\n";
     sshd.place.write("mine.toml", suite).unwrap();
     sshd.place
-        .write("hosts", "[web]\nfirst ansible_host=far\nsecond ansible_host=other\n")
+        .write("hosts", "[web]\nfirst ansible_host=far price='5 EUR'\nsecond ansible_host=other\n")
         .unwrap();
     let run = RUN.replace("cpu.sieve", "mine.toml");
     let ran = sshd.run(&format!("{run} --inventory hosts:web --at-once 1 --json")).exits(0);
     let document = parsed(&ran);
     assert_eq!(outcomes(&document), [("first", "complete"), ("second", "complete")]);
     assert_eq!(document["machines"][1]["run"]["run"]["suite"], "mine");
+    // The price in the inventory is a label of the runs of that machine alone.
+    let price = |machine: usize| &document["machines"][machine]["run"]["run"]["labels"]["price"];
+    assert_eq!((price(0).as_str(), price(1).as_str()), (Some("5 EUR"), None));
     let unknown = sshd.run(&format!("{} --on far,local", RUN.replace("sieve", "sieves")));
     unknown.exits(2).shows(&["far: ", "cpu.sieves", "hint:", "local: "]);
     for (words, why) in [

@@ -1,5 +1,6 @@
 //! Machines as people type them.
 
+use std::collections::BTreeMap;
 use std::fmt;
 use std::path::PathBuf;
 use std::str::FromStr;
@@ -16,6 +17,8 @@ pub enum MachineAddress {
     Local {
         /// The name by which its results are shown.
         name: String,
+        /// What the inventory adds to the labels of its runs.
+        labels: BTreeMap<String, String>,
     },
     /// One that ssh reaches.
     Ssh {
@@ -27,6 +30,8 @@ pub enum MachineAddress {
         port: Option<u16>,
         /// The private key, if that is not ssh's own choice.
         key: Option<PathBuf>,
+        /// What the inventory adds to the labels of its runs.
+        labels: BTreeMap<String, String>,
     },
 }
 
@@ -35,7 +40,15 @@ impl MachineAddress {
     #[must_use]
     pub fn name(&self) -> &str {
         match self {
-            Self::Local { name } | Self::Ssh { name, .. } => name,
+            Self::Local { name, .. } | Self::Ssh { name, .. } => name,
+        }
+    }
+
+    /// What the inventory adds to the labels of its runs.
+    #[must_use]
+    pub fn labels(&self) -> &BTreeMap<String, String> {
+        match self {
+            Self::Local { labels, .. } | Self::Ssh { labels, .. } => labels,
         }
     }
 }
@@ -46,7 +59,7 @@ impl FromStr for MachineAddress {
     /// `local`, or `[USER@]HOST[:PORT]` with an IPv6 address in brackets.
     fn from_str(text: &str) -> Result<Self, String> {
         if text == LOCAL {
-            return Ok(Self::Local { name: LOCAL.to_owned() });
+            return Ok(Self::Local { name: LOCAL.to_owned(), labels: BTreeMap::new() });
         }
         let wrong = || format!("`{text}` is not a machine; use [USER@]HOST[:PORT] or {LOCAL}");
         let FarEnd::Ssh { destination, port } =
@@ -55,7 +68,7 @@ impl FromStr for MachineAddress {
             return Err(wrong());
         };
         let name = destination.rsplit('@').next().unwrap_or(&destination).to_owned();
-        Ok(Self::Ssh { name, destination, port, key: None })
+        Ok(Self::Ssh { name, destination, port, key: None, labels: BTreeMap::new() })
     }
 }
 

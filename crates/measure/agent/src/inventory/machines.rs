@@ -34,6 +34,9 @@ const CONNECTION: [&str; 8] = [
     "ansible_ssh_private_key_file",
 ];
 
+/// The variable with the price of a machine, and the label of its runs that holds it.
+const PRICE: &str = "price";
+
 /// Variables by name.
 pub(super) type Variables = BTreeMap<String, String>;
 
@@ -169,7 +172,10 @@ impl Inventory {
         let of_host = |why: String| InventoryError::new(format!("{host}: {why}"));
         match self.variable(host, "ansible_connection") {
             None | Some("ssh" | "smart" | "paramiko") => {}
-            Some("local") => return Ok(MachineAddress::Local { name: host.to_owned() }),
+            Some("local") => {
+                let labels = self.labels(host);
+                return Ok(MachineAddress::Local { name: host.to_owned(), labels });
+            }
             Some(other) => {
                 return Err(of_host(format!("ansible_connection={other} is not ssh or local")));
             }
@@ -203,10 +209,17 @@ impl Inventory {
                 destination,
                 port,
                 key: self.variable(host, "ansible_ssh_private_key_file").map(Into::into),
+                labels: self.labels(host),
             }),
             Ok(FarEnd::Peer { .. }) => Err(of_host("not a destination of ssh".to_owned())),
             Err(why) => Err(of_host(why)),
         }
+    }
+
+    /// The labels of a host's runs. A template has no value here.
+    fn labels(&self, host: &str) -> BTreeMap<String, String> {
+        let price = self.variable(host, PRICE).filter(|value| !value.contains(TEMPLATE));
+        price.map(|price| (PRICE.to_owned(), price.to_owned())).into_iter().collect()
     }
 
     pub(super) fn add_host(&mut self, host: &str, group: Option<&str>) {

@@ -105,6 +105,22 @@ ansible_user=deploy
     }
 
     #[test]
+    fn the_price_of_a_machine_is_a_label_of_its_runs() {
+        let ini = "[web]\na\nb price='19.95 EUR'\nc price='{{ x }}'\n[web:vars]\nprice=9.95\n";
+        let yaml = "web:\n  hosts:\n    a:\n    b: {price: 19.95 EUR}\n    c: {price: '{{ x }}'}\n  vars: {price: 9.95}\n";
+        let json = r#"{"_meta": {"hostvars": {"b": {"price": "19.95 EUR"}, "c": {"price": "{{ x }}"}}},
+            "web": {"hosts": ["a", "b", "c"], "vars": {"price": 9.95}}}"#;
+        for text in [ini, yaml, json] {
+            let machines = read_inventory(text).unwrap().machines(None).unwrap();
+            let prices: Vec<Option<&str>> = machines
+                .iter()
+                .map(|machine| machine.labels().get("price").map(String::as_str))
+                .collect();
+            assert_eq!(prices, [Some("9.95"), Some("19.95 EUR"), None], "{text}");
+        }
+    }
+
+    #[test]
     fn the_json_of_ansible_reads_as_the_same_machines() {
         let json = r#"{
             "_meta": {"hostvars": {"web1": {"ansible_host": "192.0.2.1", "ansible_port": 2222, "facts": {"a": [1]}}}},
