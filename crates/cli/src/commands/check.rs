@@ -4,6 +4,7 @@ mod cause;
 mod machines;
 mod proof;
 mod quick;
+mod quick_machines;
 mod steps;
 
 use std::collections::BTreeSet;
@@ -48,6 +49,7 @@ use crate::ui::Ui;
   plumb check --apart 0s                       confirm at once: faster, but more false alarms
   plumb check --sessions 3 --apart 1h          three sessions, an hour apart
   plumb check --quick                          before a job: is this machine healthy?
+  plumb check --quick --on web1,web2           ask that of other machines
   plumb check --prove                          a CI gate that proves it can find 5 %
   plumb check --on web1,web2                   each machine with its own baseline runs
   plumb check --junit check.xml --markdown check.md
@@ -79,7 +81,7 @@ pub struct CheckArgs {
     margin: Option<String>,
     /// Only ask whether this machine is as fast as healthy ones, within TIME [default: 2m]
     #[arg(long, value_name = "TIME", num_args = 0..=1, require_equals = true, default_missing_value = "2m",
-        conflicts_with_all = ["sessions", "apart", "prove", "strict", "junit", "markdown", "on", "inventory"])]
+        conflicts_with_all = ["sessions", "apart", "prove", "strict", "junit", "markdown"])]
     quick: Option<String>,
     /// Confirm in this many sessions of three runs
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = value_parser!(u16).range(1..=100))]
@@ -148,7 +150,10 @@ impl Subcommand for CheckArgs {
 /// Checks this machine, or others, against a baseline.
 fn check(args: &CheckArgs, store: Option<&Path>, ui: &Ui) -> Result<Exit> {
     if let Some(machines) = args.machines.named()? {
-        return args.check_machines(machines, store, ui);
+        return match &args.quick {
+            Some(most) => args.quick_check_machines(most, machines, store, ui),
+            None => args.check_machines(machines, store, ui),
+        };
     }
     if let Some(most) = &args.quick {
         return Again { args, store, ui }.quick_check(most);

@@ -456,6 +456,9 @@ fn every_machine_is_checked_against_its_own_runs_of_the_baseline() {
     let markdown = fs::read_to_string(sshd.place.cwd().join("c.md")).unwrap();
     assert!(markdown.contains("\n## other\n\n### plumb: "), "{markdown}");
     assert!(markdown.contains("\n## closed\n\nnot checked: "), "{markdown}");
+    let quick = "check --quick --no-lock --on-interference keep --margin 20% --on far,closed";
+    let healthy = sshd.run(quick).exits(4);
+    healthy.shows(&["1 of 2 machines healthy; 1 not checked", "far Healthy after", "closed"]);
     // So much slower that it shows although other tests disturb the baseline.
     work("0.15");
     // By kind, the runs of both machines count.

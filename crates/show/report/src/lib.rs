@@ -27,9 +27,10 @@ mod why;
 
 pub use advice::{AdviceDocument, advice_card, advice_json};
 pub use check::{
-    CheckDocument, CheckOfMachine, ChecksDocument, QuickBaseline, QuickCheckDocument, check_card,
-    check_document, check_json, check_markdown, machine_checks_card, machine_checks_json,
-    machine_checks_markdown, quick_check_card, quick_check_json,
+    CheckDocument, CheckOfMachine, ChecksDocument, QuickBaseline, QuickCheckDocument,
+    QuickCheckOfMachine, QuickChecksDocument, check_card, check_document, check_json,
+    check_markdown, machine_checks_card, machine_checks_json, machine_checks_markdown,
+    quick_check_card, quick_check_json, quick_checks_card, quick_checks_json,
 };
 pub use comparison::{
     ComparisonDocument, GateDocument, comparison_card, comparison_document, comparison_json,

@@ -31,6 +31,7 @@ fn the_committed_schemas_are_those_of_the_documents() {
     is_committed::<CheckDocument>("plumb.check-1.json");
     is_committed::<crate::ChecksDocument>("plumb.checks-1.json");
     is_committed::<crate::QuickCheckDocument>("plumb.quick-check-1.json");
+    is_committed::<crate::QuickChecksDocument>("plumb.quick-checks-1.json");
     is_committed::<GateDocument>("plumb.gate-1.json");
     is_committed::<SessionsDocument>("plumb.sessions-1.json");
     is_committed::<crate::FleetDocument>("plumb.fleet-1.json");

@@ -29,13 +29,8 @@ use crate::reading::output::write_file;
 use crate::ui::Ui;
 
 impl CheckArgs {
-    /// Checks each of these machines against its own runs of the baseline.
-    pub(super) fn check_machines(
-        &self,
-        machines: Vec<MachineAddress>,
-        store: Option<&Path>,
-        ui: &Ui,
-    ) -> Result<Exit> {
+    /// Options that have no meaning on other machines.
+    pub(super) fn refuse_with_machines(&self) -> Result<()> {
         refuse_options(&[
             ("--prove", self.prove.is_some()),
             ("--prepare", self.prepare.is_some()),
@@ -43,7 +38,17 @@ impl CheckArgs {
             ("--destroy-data", self.target.has_device()),
             ("--host", self.host.is_some()),
             ("--label fleet=…", has_fleet_label(&self.labels)),
-        ])?;
+        ])
+    }
+
+    /// Checks each of these machines against its own runs of the baseline.
+    pub(super) fn check_machines(
+        &self,
+        machines: Vec<MachineAddress>,
+        store: Option<&Path>,
+        ui: &Ui,
+    ) -> Result<Exit> {
+        self.refuse_with_machines()?;
         let margin = self.margin()?;
         let store = Store::open(locate::store(store)?)?;
         let whole = WholeBaseline::read(&store, self)?;
@@ -122,7 +127,7 @@ impl CheckArgs {
 }
 
 /// A baseline with the runs of all machines, which is read once.
-struct WholeBaseline {
+pub(super) struct WholeBaseline {
     name: String,
     members: StoredRuns,
     /// The runs of the baseline as it was first set, and when that was, if these are others.
@@ -131,7 +136,7 @@ struct WholeBaseline {
 }
 
 impl WholeBaseline {
-    fn read(store: &Store, args: &CheckArgs) -> Result<Self> {
+    pub(super) fn read(store: &Store, args: &CheckArgs) -> Result<Self> {
         let baseline = chosen(store, args.baseline.as_deref())?;
         Ok(Self {
             members: StoredRuns::read(store, &in_store(store, &baseline.runs)?)?,
@@ -142,7 +147,7 @@ impl WholeBaseline {
     }
 
     /// The part with which a machine is compared: its own runs, or with `--by kind` those of all machines of its kind.
-    fn of_machine(
+    pub(super) fn of_machine(
         &self,
         store: &Store,
         machine: &MachineAddress,
@@ -191,12 +196,13 @@ fn host(machine: &MachineAddress) -> Result<Host> {
 }
 
 /// Measures on the machines.
-struct MachineRunner<'r> {
-    args: &'r CheckArgs,
-    machines: &'r [MachineAddress],
-    baselines: &'r [Result<StoredBaseline>],
-    store: &'r Store,
-    ui: &'r Ui,
+pub(super) struct MachineRunner<'r> {
+    pub(super) args: &'r CheckArgs,
+    pub(super) machines: &'r [MachineAddress],
+    /// What each machine is compared with.
+    pub(super) baselines: &'r [Result<StoredBaseline>],
+    pub(super) store: &'r Store,
+    pub(super) ui: &'r Ui,
 }
 
 impl MachineRunner<'_> {

@@ -9,7 +9,7 @@ use super::{Again, CheckArgs, StoredBaseline, prepared, read};
 use crate::error::{CommandError, Exit, Result};
 
 /// The smallest relative change that matters to a quick check, if the user names none.
-const MARGIN: &str = "5%";
+pub(super) const MARGIN: &str = "5%";
 
 impl Again<'_> {
     /// Checks this machine within this time.
@@ -22,12 +22,7 @@ impl Again<'_> {
         let record = self.measure_one(&plan, "comparing with healthy machines")?.record;
         let finding = QuickCheckFinding::of(&record)
             .ok_or_else(|| CommandError::bug("a quick check with another goal"))?;
-        let baseline = QuickBaseline {
-            name: stored.name,
-            runs: learned.runs,
-            hosts: learned.hosts,
-            uncalibrated: learned.uncalibrated,
-        };
+        let baseline = quick_baseline(&stored.name, learned);
         if self.ui.wants_json() {
             let document = quick_check_json(&finding, &baseline);
             self.ui.out(&document.map_err(|error| CommandError::bug(error.to_string()))?);
@@ -38,8 +33,18 @@ impl Again<'_> {
     }
 }
 
+/// The healthy runs that a check compared with.
+pub(super) fn quick_baseline(name: &str, learned: HealthyResults) -> QuickBaseline {
+    QuickBaseline {
+        name: name.to_owned(),
+        runs: learned.runs,
+        hosts: learned.hosts,
+        uncalibrated: learned.uncalibrated,
+    }
+}
+
 /// What the runs of the baseline show of its newest run's points.
-fn learned(stored: &StoredBaseline) -> Result<HealthyResults> {
+pub(super) fn learned(stored: &StoredBaseline) -> Result<HealthyResults> {
     let newest = stored.members.runs.last().map(|run| run.run).unwrap_or_default();
     let learned = healthy_results(&stored.members.series, newest);
     if learned.points.is_empty() {
@@ -54,7 +59,7 @@ fn learned(stored: &StoredBaseline) -> Result<HealthyResults> {
 }
 
 /// The points that can be compared with healthy machines.
-fn plan(
+pub(super) fn plan(
     stored: &StoredBaseline,
     learned: &HealthyResults,
     margin: f64,
@@ -77,7 +82,8 @@ fn plan(
     })
 }
 
-fn exit(state: QuickState) -> Exit {
+/// The exit code of a machine in this state.
+pub(super) fn exit(state: QuickState) -> Exit {
     match state {
         QuickState::Slow => Exit::Regression,
         QuickState::Failed => Exit::Failed,

@@ -4,6 +4,7 @@ mod json;
 mod machines;
 mod markdown;
 mod quick;
+mod quick_machines;
 mod terminal;
 mod view;
 
@@ -14,4 +15,7 @@ pub use machines::{
 };
 pub use markdown::check_markdown;
 pub use quick::{QuickBaseline, QuickCheckDocument, quick_check_card, quick_check_json};
+pub use quick_machines::{
+    QuickCheckOfMachine, QuickChecksDocument, quick_checks_card, quick_checks_json,
+};
 pub use terminal::check_card;

@@ -193,7 +193,7 @@ fn two(ratio: f64) -> String {
 }
 
 /// The answer in one sentence.
-fn answer(finding: &QuickCheckFinding) -> String {
+pub(super) fn answer(finding: &QuickCheckFinding) -> String {
     let after =
         finding.took_s.map_or_else(String::new, |took_s| format!(" after {}", length(took_s)));
     let all = counted(finding.results.len(), "result", "results");
