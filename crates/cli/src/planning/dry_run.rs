@@ -33,6 +33,9 @@ pub struct DryRun {
     /// The time that a suite plans for its points on a quiet machine, in seconds; null if it plans none, or several
     /// suites or workloads are named.
     pub planned_s: Option<f64>,
+    /// The machines that would measure (`--on`, `--inventory`), with the address if it differs from the name; empty if it is this
+    /// one. Each makes its own plan; the points are those of this machine.
+    pub machines: Vec<String>,
 }
 
 /// A point that would be measured.
@@ -109,6 +112,7 @@ impl DryRun {
             rules,
             most_s,
             planned_s,
+            machines: Vec::new(),
         }
     }
 
@@ -146,6 +150,13 @@ impl DryRun {
         if let (Some(suite), Some(seconds)) = (self.suites.first(), self.planned_s) {
             let sum = plumb_units::length(seconds);
             lines.push(format!("on a quiet machine, the points of {suite} should take {sum}"));
+        }
+        if !self.machines.is_empty() {
+            let count = counted(self.machines.len(), "machine", "machines");
+            let names = self.machines.join(", ");
+            lines.push(format!(
+                "on {count}, each with its own plan (the points above are those of this machine): {names}"
+            ));
         }
         lines.join("\n")
     }

@@ -93,6 +93,8 @@ fn suites_of_this_machine_are_measured_there_and_refusals_come_back() {
     // The price in the inventory is a label of the runs of that machine alone.
     let price = |machine: usize| &document["machines"][machine]["run"]["run"]["labels"]["price"];
     assert_eq!((price(0).as_str(), price(1).as_str()), (Some("5 EUR"), None));
+    let dry = sshd.run(&format!("{run} --inventory hosts:web --dry-run")).exits(0);
+    dry.shows(&["cpu.sieve", "1 point, each", "on 2 machines", "first (far), second (other)"]);
     let unknown = sshd.run(&format!("{} --on far,local", RUN.replace("sieve", "sieves")));
     unknown.exits(2).shows(&["far: ", "cpu.sieves", "hint:", "local: "]);
     for (words, why) in [

@@ -149,20 +149,23 @@ fn run(args: &RunArgs, store: Option<&Path>, ui: &Ui) -> Result<Exit> {
         if args.confirm.confirms() && args.target.has_device() {
             return Err(CommandError::usage("--confirm cannot be used with --destroy-data"));
         }
-        let request = FleetRequest {
-            machines,
-            at_once: args.machines.at_once(),
-            work: FleetWork::Command { suites: points::suites_in_files(&args.names)? },
-            keeps_secrets: args.goal.execution.keep_secrets,
-            confirming: args.confirm.confirming(!args.goal.execution.no_lock),
-            fail_on: FailPolicy::default(),
-            together: args.together.is_given(),
-        };
-        return measure_on(&request, store, ui);
-    }
-    args.confirm.refuse_alone()?;
-    if args.together.is_given() {
-        return Err(CommandError::usage("--together needs --on or --inventory"));
+        if !args.dry_run {
+            let request = FleetRequest {
+                machines,
+                at_once: args.machines.at_once(),
+                work: FleetWork::Command { suites: points::suites_in_files(&args.names)? },
+                keeps_secrets: args.goal.execution.keep_secrets,
+                confirming: args.confirm.confirming(!args.goal.execution.no_lock),
+                fail_on: FailPolicy::default(),
+                together: args.together.is_given(),
+            };
+            return measure_on(&request, store, ui);
+        }
+    } else {
+        args.confirm.refuse_alone()?;
+        if args.together.is_given() {
+            return Err(CommandError::usage("--together needs --on or --inventory"));
+        }
     }
     let mut setup = Setup::start()?;
     if let Some(name) = &args.resume {
@@ -179,7 +182,6 @@ fn refuse_elsewhere(args: &RunArgs) -> Result<()> {
     let execution = &args.goal.execution;
     refuse_options(&[
         ("--resume", args.resume.is_some()),
-        ("--dry-run", args.dry_run),
         ("--every", args.every.is_some()),
         ("--live", args.live.live),
         ("--to", execution.to.is_some()),
@@ -272,7 +274,14 @@ fn job<'j>(
     let prepare = prepare::for_named(&mut setup.keeper, &named, &args.goal.execution.prepare, all)?;
     let explicit = named.explicit;
     if args.dry_run {
-        let found = dry_run(&mut named, &args.goal, args.soak.as_deref())?;
+        let mut found = dry_run(&mut named, &args.goal, args.soak.as_deref())?;
+        for machine in args.machines.named()?.unwrap_or_default() {
+            let address = machine.to_string();
+            found.machines.push(match machine.name() {
+                name if name == address => address,
+                name => format!("{name} ({address})"),
+            });
+        }
         ui.out(&if ui.wants_json() { pretty(&found)? } else { found.text() });
         return Ok(None);
     }
