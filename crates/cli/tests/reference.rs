@@ -399,6 +399,7 @@ Such a comparison has no verdict (`uncalibrated`): machines, times and usually p
 ## Your own machines
 
     plumb reference export web state=healthy > web.toml     three or more runs of a healthy machine
+    plumb reference export web fleet=0193f2a4c1d8 > web.toml    or the machines of a fleet, best eight or more
     plumb reference add web.toml                            on each machine of the same kind
 
 From then on, `plumb run` on such a machine, prepared identically, reports each point as a share of the median over hosts:

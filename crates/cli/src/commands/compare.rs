@@ -37,7 +37,7 @@ const MOST_NAMED: usize = 3;
   plumb compare last~1 last                 the last run and the one before it
   plumb compare kernel=6.1 kernel=6.12      two groups of runs, selected by label
   plumb compare --by kernel                 all runs, grouped by their kernel
-  plumb compare --by host fleet=0193f2      the runs of a label, grouped by host
+  plumb compare --by host fleet=0193f2a4c1d8    the runs of a label, grouped by host
   plumb compare --by kernel last~3 last~2 last~1 last    group four runs by their kernel
   plumb compare --by kernel,kind last~1 last   the same across hosts of one kind of machine
   plumb compare --margin 3% web=1 web=2     with another margin

@@ -73,6 +73,7 @@ enum ReferenceCommand {
 #[command(after_long_help = "Examples:
   plumb reference export web last~2 last~1 last > web.toml
   plumb reference export web state=healthy > web.toml          all runs with this label
+  plumb reference export web fleet=0193f2a4c1d8 > web.toml         all machines of a fleet
   plumb reference export web --merge a.toml --merge b.toml > web.toml   hosts of two files
 
 All runs must be complete, from one kind of machine, and prepared identically. For each run, the file has the median \
@@ -87,6 +88,9 @@ struct ExportReferenceArgs {
     /// Add the hosts of this reference
     #[arg(long, value_name = "FILE")]
     merge: Vec<PathBuf>,
+    /// Use only runs of this kind of machine (start of its fingerprint)
+    #[arg(long, value_name = "MACHINE")]
+    machine: Option<String>,
     /// One line that describes the machines [default: the CPU model]
     #[arg(long, value_name = "TEXT")]
     summary: Option<String>,
@@ -239,10 +243,20 @@ fn runs_of(figure: &ReferenceFigure) -> usize {
 /// A reference of stored runs.
 fn measured(args: &ExportReferenceArgs, store: Option<&Path>) -> Result<Reference> {
     let store = runs::open(store)?;
-    let ids: Vec<Id> =
+    let mut ids: Vec<Id> =
         runs::of_labels(&store, &args.runs)?.into_iter().flat_map(|named| named.runs).collect();
+    let mut series = plumb_query::read(&store, Selection::Runs(&ids))?;
+    if let Some(kind) = &args.machine {
+        series.retain(|one| one.run.machine().starts_with(kind.as_str()));
+        ids.retain(|id| series.iter().any(|one| one.run.run == *id));
+        if ids.is_empty() {
+            return Err(CommandError::nothing(format!(
+                "none of these runs is of a machine of the kind {kind}"
+            ))
+            .hint("plumb compare --by kind RUN…    names the kinds of these runs"));
+        }
+    }
     let prepared = one_preparation(&store, &ids)?;
-    let series = plumb_query::read(&store, Selection::Runs(&ids))?;
     let figures = of_runs(&series);
     if figures.is_empty() {
         return Err(CommandError::nothing("these runs have no results that a reference can have")
@@ -294,12 +308,15 @@ fn one_kind(series: &[SeriesInRun]) -> Result<Machine> {
         return Err(CommandError::nothing("the machine of these runs is not known"));
     };
     if let Some(other) = machines.find(|machine| machine.fingerprint != first.fingerprint) {
-        return Err(CommandError::usage(format!(
+        let mut error = CommandError::usage(format!(
             "these runs are of several kinds of machines ({}; {})",
             model(first),
             model(other)
-        ))
-        .hint("name runs of one kind, and export a reference for each"));
+        ));
+        for kind in [first, other] {
+            error = error.hint(format!("--machine {}    {}", kind.fingerprint, model(kind)));
+        }
+        return Err(error);
     }
     Ok((**first).clone())
 }

@@ -282,6 +282,14 @@ fn many_machines_are_summarised_by_kind() {
         series["values"].as_array().unwrap().iter().map(|value| value.as_f64().unwrap()).collect();
     let of_run = &document["machines"][8]["run"]["results"][0]["estimate"];
     assert_eq!(of_run.as_f64(), Some(values[8]));
+    // All machines of the kind are the population that others are compared with.
+    let fleet = document["fleet"].as_str().unwrap()[..13].replace('-', "");
+    let fingerprint = kind["fingerprint"].as_str().unwrap();
+    let export = format!("reference export web fleet={fleet} --machine");
+    let exported = sshd.run(&format!("{export} {fingerprint}")).exits(0);
+    let population: toml::Table = toml::from_str(&exported.stdout).unwrap();
+    assert_eq!(population["figure"][0]["hosts"].as_array().unwrap().len(), 9);
+    sshd.run(&format!("{export} other")).exits(3).says(&["none of these runs", "kind other"]);
     sshd.is_clean();
 }
 
