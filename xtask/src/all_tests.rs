@@ -37,7 +37,7 @@ const ALONE: [&str; 18] = [
     "crypto",
     "tls",
     "compression",
-    "busy_clients",
+    "generator_busy",
     TIMED_BROWSER,
     "robust-verdicts",
 ];

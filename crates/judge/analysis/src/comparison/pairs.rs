@@ -22,8 +22,8 @@ use plumb_stats::spread;
 use plumb_stats::verdict::{Judgement, interval_of_pairs};
 
 use crate::asked::Asked;
-use crate::comparison::busy_clients::has_busy_clients;
 use crate::comparison::ends::ends;
+use crate::comparison::generator_busy::is_generator_busy;
 use crate::comparison::levels::LevelsCompared;
 use crate::comparison::verdict::{
     Basis, ByPairs, Comparison, LookFound, NoVerdict, OtherBuild, SpreadRatio, VerdictRemark,
@@ -316,7 +316,7 @@ fn compare(
         unit: unit(record, point, plan),
         difference: difference(record, from, point, plan),
         encrypted: encrypted(record, from, point, plan),
-        busy_clients: either_has_busy_clients(record, from, point),
+        busy_clients: either_generator_is_busy(record, from, point),
     }
 }
 
@@ -338,7 +338,7 @@ fn by_pairs(record: &RunRecord, from: usize, point: usize, plan: &ComparisonPlan
         .or_else(|| disturbed(record, from, point, &chosen));
     let judged = unfit.map_or_else(|| judge(&chosen, level, plan.margin), Err);
     // The rate of busy clients says little about their server, which may have become slower.
-    let is_hidden = either_has_busy_clients(record, from, point);
+    let is_hidden = either_generator_is_busy(record, from, point);
     let judged = judged.and_then(|judged| match judged.verdict {
         Verdict::Equivalent if is_hidden => Err(NoVerdict::GeneratorBusy),
         _ => Ok(judged),
@@ -382,8 +382,8 @@ fn by_pairs(record: &RunRecord, from: usize, point: usize, plan: &ComparisonPlan
     }
 }
 
-fn either_has_busy_clients(record: &RunRecord, from: usize, point: usize) -> bool {
-    [from, point].into_iter().any(|side| has_busy_clients(record.good_invocations(side)))
+fn either_generator_is_busy(record: &RunRecord, from: usize, point: usize) -> bool {
+    [from, point].into_iter().any(|side| is_generator_busy(record.good_invocations(side)))
 }
 
 /// Whether a difference of two files is so small that another build of either could explain it (docs/method.md, *Order*).

@@ -10,8 +10,8 @@ use plumb_model::{
 use plumb_stats::describe::median;
 use plumb_stats::precision::PER_LOOK_LEVEL;
 
-use crate::comparison::busy_clients::has_busy_clients;
 use crate::comparison::ends::ends;
+use crate::comparison::generator_busy::is_generator_busy;
 use crate::estimate::median_of_processes;
 use crate::facts::point_facts;
 use crate::one_run::point_data::PointData;
@@ -89,7 +89,7 @@ impl MetricPoints<'_> {
             points: self.parts.iter().map(place).collect(),
             process_medians: slices.iter().filter_map(|values| median(values)).collect(),
             ends: ends(self.parts.iter().flat_map(|part| part.invocations.iter().copied())),
-            busy_clients: has_busy_clients(
+            busy_clients: is_generator_busy(
                 self.parts.iter().flat_map(|part| part.invocations.iter().copied()),
             ),
             samples: processes.iter().map(Vec::len).sum(),

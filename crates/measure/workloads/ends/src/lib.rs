@@ -3,6 +3,7 @@
 
 pub mod authorities;
 pub mod cpu_time;
+mod generator_busy;
 pub mod host;
 pub mod server;
 pub mod timed_threads;

@@ -16,6 +16,7 @@ use plumb_workload_path as path;
 use rustix::thread::set_current_timer_slack;
 
 use crate::cpu_time::{self, CpuTimes};
+use crate::generator_busy::generator_busy;
 use crate::token;
 
 /// What a thread does repeatedly.
@@ -36,8 +37,6 @@ pub struct TimedResult<const N: usize> {
     pub numbers: [u64; N],
 }
 
-/// Clients that use this share of their CPU time or more may be the limit.
-const BUSY: f64 = 0.7;
 /// The fewest of a sample in which a kind may be one in twenty.
 const OF_KINDS: u64 = 200;
 /// The fewest of a sample for each thread.
@@ -240,18 +239,12 @@ impl<J: ThreadJob<N>, const N: usize> TimedThreads<J, N> {
     /// Says if the clients of a closed loop, which used so much CPU time, were busy rather than waiting for a server.
     fn flag_busy(&self, cpu_s: f64, elapsed_s: f64, batch: &mut Batch) {
         let is_open = self.shared.schedule.get().is_some();
-        if is_open || !self.has_server || elapsed_s <= 0.0 {
+        if is_open || !self.has_server {
             return;
         }
-        let cpus = self.start.facts.cpus.len().max(1);
-        #[expect(clippy::cast_precision_loss, reason = "few threads")]
-        let busy = cpu_s / elapsed_s / self.threads.min(cpus) as f64;
-        if busy >= BUSY {
-            let share = busy * 100.0;
-            let why = format!(
-                "the clients used {share:.0} % of the CPU time that their threads could use"
-            );
-            batch.flag(Flag::new(FlagKind::GeneratorBusy, why));
+        let cpus = self.start.facts.cpus.len();
+        if let Some(flag) = generator_busy(cpu_s, elapsed_s, self.threads, cpus) {
+            batch.flag(flag);
         }
     }
 }

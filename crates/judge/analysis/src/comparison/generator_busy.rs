@@ -3,7 +3,7 @@
 use plumb_model::{FlagKind, InvocationRecord};
 
 /// Whether the clients of most of these invocations were busy.
-pub(crate) fn has_busy_clients<'r>(
+pub(crate) fn is_generator_busy<'r>(
     invocations: impl IntoIterator<Item = &'r InvocationRecord>,
 ) -> bool {
     let mut all = 0;
