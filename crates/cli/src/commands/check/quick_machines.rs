@@ -47,8 +47,8 @@ impl CheckArgs {
         for (machine, stored) in baselines.iter().enumerate() {
             let made = stored.as_ref().map_err(Clone::clone).and_then(|stored| {
                 let learned = learned(stored)?;
-                let plan = plan(stored, &learned, margin, self)?;
-                let plan = Plan { budget_ns: Some(most_ns), ..plan };
+                let asked = plan(stored, &learned, margin, self)?;
+                let plan = Plan { budget_ns: Some(most_ns), ..asked };
                 Ok(QuickPlan { plan, baseline: quick_baseline(&stored.name, learned) })
             });
             if let Ok(made) = &made {
@@ -72,9 +72,11 @@ impl CheckArgs {
         for made in quick_plans {
             // Only machines with a plan have measured.
             found.push(made.and_then(|made| {
-                let bug = || CommandError::bug("a quick check with another goal");
-                let record = records.next().ok_or_else(bug)??;
-                let finding = QuickCheckFinding::of(&record).ok_or_else(bug)?;
+                let record = records
+                    .next()
+                    .unwrap_or_else(|| Err(CommandError::bug("a quick check without a run")))?;
+                let finding = QuickCheckFinding::of(&record)
+                    .ok_or_else(|| CommandError::bug("a quick check with another goal"))?;
                 Ok((finding, made.baseline))
             }));
         }

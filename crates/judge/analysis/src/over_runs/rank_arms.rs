@@ -1,6 +1,6 @@
 //! Which ranks the arms of a comparison can have, by cost and by cost times price: docs/method.md, *Ranks*.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use plumb_model::{Better, SeriesInRun};
 use plumb_stats::describe::median;
@@ -139,16 +139,9 @@ impl ArmRanks {
             let draws = IndependentDraws::new(&sizes, &mut Rng::new(SEED));
             self.draws = Some((sizes, draws));
         }
-        let draws = self.draws.as_ref().map(|(_, draws)| draws);
-        let rank = |values: &[Vec<f64>]| {
-            draws
-                .ok_or(NoRanking::OtherShape)
-                .and_then(|draws| draws.rank(values, CONFIDENCE))
-                .map_err(NoArmRanking::Values)
-        };
-        let by_cost = rank(values)?;
+        let by_cost = self.rank(values)?;
         let by_price = match prices {
-            Some(prices) => Some(rank(&times_price(values, prices))?),
+            Some(prices) => Some(self.rank(&times_price(values, prices))?),
             None => None,
         };
         let mut ranked = vec![None; arms];
@@ -161,14 +154,23 @@ impl ArmRanks {
         }
         Ok(ArmRanking { arms: ranked })
     }
+
+    fn rank(&self, values: &[Vec<f64>]) -> Result<Ranking, NoArmRanking> {
+        let (_, draws) = self.draws.as_ref().ok_or(NoArmRanking::Values(NoRanking::OtherShape))?;
+        draws.rank(values, CONFIDENCE).map_err(NoArmRanking::Values)
+    }
 }
 
 /// The prices of these arms, if all have one in the same currency.
 fn one_currency(with: &[usize], prices: &[Option<(f64, String)>]) -> Option<Vec<f64>> {
-    let known: Option<Vec<&(f64, String)>> = with.iter().map(|arm| prices[*arm].as_ref()).collect();
-    let known = known?;
-    let is_one = known.iter().all(|(_, currency)| *currency == known[0].1);
-    is_one.then(|| known.iter().map(|(price, _)| *price).collect())
+    let mut amounts = Vec::with_capacity(with.len());
+    let mut currencies = BTreeSet::new();
+    for arm in with {
+        let (amount, currency) = prices[*arm].as_ref()?;
+        amounts.push(*amount);
+        currencies.insert(currency);
+    }
+    (currencies.len() == 1).then_some(amounts)
 }
 
 fn times_price(values: &[Vec<f64>], prices: &[f64]) -> Vec<Vec<f64>> {

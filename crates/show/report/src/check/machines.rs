@@ -130,17 +130,20 @@ pub fn machine_checks_card(machines: &[CheckOfMachine<'_>], terminal: &Terminal)
         let mut card = terminal.lines(0, &name);
         match &machine.found {
             Ok(finding) => card.push_str(&check_card(finding, terminal)),
-            Err((why, hints)) => {
-                let why =
-                    TextLine::new(Style::Flag, "not checked: ").and(Style::Plain, &clean(why));
-                card.push_str(&terminal.lines(0, &why));
-                for hint in *hints {
-                    let hint = TextLine::new(Style::Muted, &format!("hint: {}", clean(hint)));
-                    card.push_str(&terminal.lines(2, &hint));
-                }
-            }
+            Err((why, hints)) => card.push_str(&not_checked(why, hints, terminal)),
         }
         cards.push(card);
     }
     cards.join("\n")
+}
+
+/// Why a machine could not be checked, and what to try.
+pub(super) fn not_checked(why: &str, hints: &[String], terminal: &Terminal) -> String {
+    let why = TextLine::new(Style::Flag, "not checked: ").and(Style::Plain, &clean(why));
+    let mut out = terminal.lines(0, &why);
+    for hint in hints {
+        let hint = TextLine::new(Style::Muted, &format!("hint: {}", clean(hint)));
+        out.push_str(&terminal.lines(2, &hint));
+    }
+    out
 }

@@ -4,6 +4,7 @@ use plumb_analysis::{QuickCheckFinding, QuickState};
 use plumb_text::{Style, Terminal, TextLine, clean, counted};
 use serde::Serialize;
 
+use super::machines::not_checked;
 use super::quick::{
     QuickBaseline, QuickCheckDocument, answer, quick_check_card, quick_check_document,
 };
@@ -93,15 +94,7 @@ pub fn quick_checks_card(machines: &[QuickCheckOfMachine<'_>], terminal: &Termin
             Ok((finding, baseline)) => {
                 out.push_str(&quick_check_card(finding, baseline, terminal));
             }
-            Err((why, hints)) => {
-                let why =
-                    TextLine::new(Style::Flag, "not checked: ").and(Style::Plain, &clean(why));
-                out.push_str(&terminal.lines(0, &why));
-                for hint in hints {
-                    let hint = TextLine::new(Style::Muted, &format!("hint: {}", clean(hint)));
-                    out.push_str(&terminal.lines(2, &hint));
-                }
-            }
+            Err((why, hints)) => out.push_str(&not_checked(why, hints, terminal)),
         }
     }
     terminal.signs(out)

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use plumb_analysis::{Comparison, ComparisonFinding, Difference, Estimate, SeriesComparison};
+use plumb_analysis::{Arm, Comparison, ComparisonFinding, Difference, Estimate, SeriesComparison};
 use serde::Serialize;
 
 use crate::json_parts::text::pretty;
@@ -210,34 +210,39 @@ fn compared(result: &SeriesComparison, finding: &ComparisonFinding) -> ComparedP
     };
     let previous = result.against_previous.iter().enumerate();
     let ranking = result.ranking.as_ref().and_then(|ranking| ranking.as_ref().ok());
-    let arm = |(index, (arm, label)): (usize, (&Option<plumb_analysis::Arm>, &String))| {
-        arm.as_ref().map(|arm| ArmPart {
-            label: label.clone(),
-            estimate: arm.estimate.value,
-            low: arm.estimate.low(),
-            high: arm.estimate.high(),
-            n: arm.processes,
-            runs: arm.runs,
-            ended: ended(&arm.ends),
-            for_price: arm.for_price.as_ref().map(|price| price.value.value),
-            for_price_low: arm.for_price.as_ref().and_then(|price| price.value.low()),
-            for_price_high: arm.for_price.as_ref().and_then(|price| price.value.high()),
-            ranks: ranking.and_then(|ranking| ArmRanksPart::of(ranking, index)),
-            currency: arm
-                .for_price
-                .as_ref()
-                .map(|price| price.currency.clone())
-                .filter(|currency| !currency.is_empty()),
-            normalised: arm.normalised.as_ref().map(overall),
-        })
-    };
+    let mut arms = Vec::new();
+    for (index, (arm, label)) in result.arms.iter().zip(&finding.arms).enumerate() {
+        let ranks = ranking.and_then(|ranking| ArmRanksPart::of(ranking, index));
+        arms.push(arm.as_ref().map(|arm| arm_part(arm, label, ranks)));
+    }
     ComparedPart {
         series: result.series.clone(),
         point: settings(&result.point),
         metric: result.metric.clone(),
         unit: result.unit.clone(),
-        arms: result.arms.iter().zip(&finding.arms).enumerate().map(arm).collect(),
+        arms,
         against_first: result.against_first.iter().map(|found| against(found, 0)).collect(),
         against_previous: previous.map(|(first, found)| against(found, first)).collect(),
+    }
+}
+
+fn arm_part(arm: &Arm, label: &str, ranks: Option<ArmRanksPart>) -> ArmPart {
+    let for_price = arm.for_price.as_ref();
+    ArmPart {
+        label: label.to_owned(),
+        estimate: arm.estimate.value,
+        low: arm.estimate.low(),
+        high: arm.estimate.high(),
+        n: arm.processes,
+        runs: arm.runs,
+        ended: ended(&arm.ends),
+        for_price: for_price.map(|price| price.value.value),
+        for_price_low: for_price.and_then(|price| price.value.low()),
+        for_price_high: for_price.and_then(|price| price.value.high()),
+        currency: for_price
+            .map(|price| price.currency.clone())
+            .filter(|currency| !currency.is_empty()),
+        normalised: arm.normalised.as_ref().map(overall),
+        ranks,
     }
 }
