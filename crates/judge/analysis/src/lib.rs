@@ -113,7 +113,9 @@ pub use plumb_stats::sessions::SessionNoise;
 pub use plumb_stats::side_effects::RuleOfOneSide;
 pub use plumb_stats::standing_out::{CannotTell, FEWEST_SERIES, Stood};
 pub use run_reader::{CountersOf, RecordOf, RunReader};
-pub use together::{LEAST_OVERLAP, MachineShare, TogetherFinding, together};
+pub use together::{
+    LEAST_OVERLAP, MachineShare, PointWithoutSum, TogetherFinding, TogetherFindings, together,
+};
 pub use why::{
     AfterCauses, CandidateExperiment, CandidateFinding, CandidateOutcome, LEAST_EFFECT, WhyFinding,
 };

@@ -17,6 +17,24 @@ pub const LEAST_OVERLAP: f64 = 0.9;
 /// that loads the others must not make their time shorter.
 const WARM_UP_PART: i128 = 10;
 
+/// What the points of a run came to on machines that measured together.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct TogetherFindings {
+    /// The sums of the points that are rates.
+    pub sums: Vec<TogetherFinding>,
+    /// The points without a sum.
+    pub without_sum: Vec<PointWithoutSum>,
+}
+
+/// A point that has no sum.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PointWithoutSum {
+    /// The name of the point, on the first machine.
+    pub point: String,
+    /// Why it has no sum.
+    pub why: String,
+}
+
 /// What a point came to on all machines together.
 #[derive(Debug, Clone, PartialEq)]
 pub struct TogetherFinding {
@@ -158,25 +176,28 @@ impl CommonRound {
     }
 }
 
-/// The sums of the first metrics of all points that are rates, from the runs of machines that measured together, in the order of the
+/// The sums of the first metrics of all points, if these are rates, from the runs of machines that measured together, in the order of the
 /// machines; None for a machine without a run. A machine without a good invocation of a point, or with another workload in its
 /// place, has no part in its sum; less than two have none.
 ///
 /// Samples are mapped to one clock by the offset that was measured before each invocation. A machine's rate in the common time is its
 /// work in it divided by its measured part; a sample that lies partly in it counts in proportion.
 #[must_use]
-pub fn together(records: &[Option<RunRecord>]) -> Vec<TogetherFinding> {
+pub fn together(records: &[Option<RunRecord>]) -> TogetherFindings {
     let records: Vec<(usize, &RunRecord)> = records
         .iter()
         .enumerate()
         .filter_map(|(machine, record)| Some((machine, record.as_ref()?)))
         .collect();
-    let Some((_, first)) = records.first() else { return Vec::new() };
-    let mut findings = Vec::new();
+    let mut findings = TogetherFindings::default();
+    let Some((_, first)) = records.first() else { return findings };
     for (index, planned) in first.plan.points.iter().enumerate() {
         let Some(metric) = planned.description.primary() else { continue };
-        if is_rate(metric) {
-            findings.extend(sum_of_point(&records, (index, planned), metric));
+        match sum_of_point(&records, (index, planned), metric) {
+            Ok(sum) => findings.sums.push(sum),
+            Err(why) => {
+                findings.without_sum.push(PointWithoutSum { point: planned.name(), why });
+            }
         }
     }
     findings
@@ -203,14 +224,17 @@ fn sum_of_point(
     records: &[(usize, &RunRecord)],
     (index, planned): (usize, &PlannedPoint),
     metric: &Metric,
-) -> Option<TogetherFinding> {
+) -> Result<TogetherFinding, String> {
+    if !is_rate(metric) {
+        return Err(format!("{} of several machines does not add up", metric.name));
+    }
     let records: Vec<(usize, &RunRecord)> = records
         .iter()
         .filter(|(_, record)| has_measured(record, index, planned, metric))
         .copied()
         .collect();
     if records.len() < 2 {
-        return None;
+        return Err("fewer than two machines measured it".to_owned());
     }
     let numbers: BTreeSet<u32> = records
         .iter()
@@ -230,6 +254,19 @@ fn sum_of_point(
             .collect();
         rounds.extend(machines.as_deref().and_then(CommonRound::of));
     }
+    let left_out = numbers.len() - rounds.len();
+    sum_of_rounds(&rounds, left_out, &records, (index, planned), metric)
+        .ok_or_else(|| "there was no time in which all machines measured it".to_owned())
+}
+
+/// None without a round.
+fn sum_of_rounds(
+    rounds: &[CommonRound],
+    left_out: usize,
+    records: &[(usize, &RunRecord)],
+    (index, planned): (usize, &PlannedPoint),
+    metric: &Metric,
+) -> Option<TogetherFinding> {
     let sums: Vec<[f64; 1]> = rounds.iter().map(|round| [round.rates.iter().sum()]).collect();
     let units: Vec<&[f64]> = sums.iter().map(<[f64; 1]>::as_slice).collect();
     let sum = median_of_processes(&units, CONFIDENCE)?.estimate;
@@ -250,7 +287,7 @@ fn sum_of_point(
         metric: metric.name.clone(),
         unit: metric.unit.clone(),
         rounds: rounds.len(),
-        left_out: numbers.len() - rounds.len(),
+        left_out,
         sum,
         parts,
         overlap: median(&overlaps)?,

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use plumb_analysis::{
-    CONFIRMS_LABEL, KindFinding, MachineOfFleet, TogetherFinding, by_kind, together,
+    CONFIRMS_LABEL, KindFinding, MachineOfFleet, TogetherFindings, by_kind, together,
 };
 use plumb_model::{FleetRecord, Id};
 use plumb_store::{RunSummary, Store, StoreError};
@@ -35,10 +35,10 @@ pub fn kinds_of_fleet(store: &Store, fleet: &FleetRecord) -> Result<Vec<KindFind
 pub fn together_of_fleet(
     store: &Store,
     fleet: &FleetRecord,
-) -> Result<Vec<TogetherFinding>, StoreError> {
+) -> Result<TogetherFindings, StoreError> {
     // Records have all samples, so they are not read only to see whether they have shared starts.
     if !fleet.command.iter().any(|word| word == "--together") {
-        return Ok(Vec::new());
+        return Ok(TogetherFindings::default());
     }
     let mut records = Vec::with_capacity(fleet.machines.len());
     for machine in &fleet.machines {

@@ -25,6 +25,8 @@ use crate::ui::Ui;
 
 /// Pause between two questions to Slurm.
 const PAUSE: Duration = Duration::from_secs(10);
+/// If Slurm rejects jobs for so long while no other job of the fleet waits or runs, the end of it is not waited for.
+const LONGEST_REJECTION: Duration = Duration::from_secs(600);
 /// How soon an interrupt ends the pause.
 const LOOK: Duration = Duration::from_millis(200);
 
@@ -37,8 +39,9 @@ pub fn collect(store: &Store, fleet: Id, waits: bool, ui: &Ui) -> Result<Exit> {
     // Whether Slurm has answered before: an error of the first time is no passing one.
     let mut has_answered = false;
     let mut is_warned = false;
+    let mut rejections = Rejections::default();
     loop {
-        let state = match collect_once(store, fleet, ui) {
+        let CollectedOnce { state, rejected } = match collect_once(store, fleet, ui) {
             // While slurmctld restarts, for example.
             Err(error)
                 if has_answered
@@ -52,14 +55,25 @@ pub fn collect(store: &Store, fleet: Id, waits: bool, ui: &Ui) -> Result<Exit> {
                 pause();
                 continue;
             }
-            state => state?,
+            collected => collected?,
         };
         has_answered = true;
         is_warned = false;
         let is_over = state.is_over();
         let is_stopped = interrupt::is_interrupted();
-        if is_over || !waits || is_stopped {
+        if rejections.is_news(rejected.as_deref()) {
+            let why = rejected.as_deref().unwrap_or_default();
+            ui.warn(&format!("Slurm rejected further jobs: {}", plumb_text::clean(why)));
+        }
+        let is_hopeless = rejections.are_hopeless(state.has_jobs(), Instant::now());
+        if is_over || !waits || is_stopped || is_hopeless {
             show(&state.record, &state.slurm, store, ui)?;
+            if is_hopeless && waits && !is_over {
+                ui.warn(&format!(
+                    "Slurm has rejected all jobs for {} min, so there is nothing to wait for; `plumb fleet collect` tries again",
+                    LONGEST_REJECTION.as_secs() / 60
+                ));
+            }
             return Ok(if is_stopped && !is_over { Exit::Interrupted } else { exit(&state) });
         }
         pause();
@@ -70,6 +84,34 @@ fn pause() {
     let until = Instant::now() + PAUSE;
     while Instant::now() < until && !interrupt::is_interrupted() {
         thread::sleep(LOOK);
+    }
+}
+
+/// Jobs that Slurm takes no more of, from one question to the next.
+#[derive(Debug, Default)]
+struct Rejections {
+    /// What it said last, and since when it has taken none.
+    last: Option<String>,
+    since: Option<Instant>,
+}
+
+impl Rejections {
+    /// Takes the answer of one question, None if no job was rejected; whether the user does not know it yet.
+    fn is_news(&mut self, rejected: Option<&str>) -> bool {
+        let is_news = rejected.is_some() && rejected != self.last.as_deref();
+        self.last = rejected.map(str::to_owned);
+        is_news
+    }
+
+    /// Whether Slurm has taken no job for so long that waiting is no use; as long as one of the fleet's jobs waits or runs, limits
+    /// on the number of jobs may be the reason.
+    fn are_hopeless(&mut self, has_jobs: bool, now: Instant) -> bool {
+        if self.last.is_none() || has_jobs {
+            self.since = None;
+            return false;
+        }
+        let since = *self.since.get_or_insert(now);
+        now.duration_since(since) >= LONGEST_REJECTION
     }
 }
 
@@ -101,13 +143,20 @@ fn exit(state: &FleetState) -> Exit {
     }
 }
 
-/// Collects what has come by now; what is stored of the fleet then.
-fn collect_once(store: &Store, fleet: Id, ui: &Ui) -> Result<FleetState> {
+/// What is stored of a fleet after one question to Slurm.
+struct CollectedOnce {
+    state: FleetState,
+    /// Why Slurm took no more jobs, if it rejected one.
+    rejected: Option<String>,
+}
+
+/// Collects what has come by now.
+fn collect_once(store: &Store, fleet: Id, ui: &Ui) -> Result<CollectedOnce> {
     let before = FleetState::read(store, fleet)?;
     let folder = FleetFolder::at(&before.slurm.folder);
     if before.is_over() && !folder.path().exists() {
         // Nobody needs it any more.
-        return Ok(before);
+        return Ok(CollectedOnce { state: before, rejected: None });
     }
     let _lock = folder.lock()?;
     // Read again: another plumb may have collected while this one waited for the lock.
@@ -120,10 +169,7 @@ fn collect_once(store: &Store, fleet: Id, ui: &Ui) -> Result<FleetState> {
     let decided = FleetState::read(store, fleet)?;
     let due = due(&decided.slurm, &decided.record.machines, repeated);
     let report = submit_due(store, &decided.slurm, due)?;
-    if let Some(why) = &report.refused {
-        ui.warn(&format!("Slurm rejected further jobs: {}", plumb_text::clean(why)));
-    }
-    FleetState::read(store, fleet)
+    Ok(CollectedOnce { state: FleetState::read(store, fleet)?, rejected: report.refused })
 }
 
 /// What is stored of a fleet.
@@ -145,6 +191,11 @@ impl FleetState {
     /// Whether every machine has an outcome.
     fn is_over(&self) -> bool {
         self.record.machines.iter().all(|machine| machine.end.is_some())
+    }
+
+    /// Whether a job of it waits or runs.
+    fn has_jobs(&self) -> bool {
+        self.slurm.jobs.iter().any(|job| !job.state().is_over())
     }
 
     /// Imports the stores that came since the last time. Gives those that cannot be read, each with the reason.
@@ -347,4 +398,32 @@ fn end_of(store: &Store, run: Id) -> Result<MachineEnd> {
         _ => Some("nothing could be measured"),
     };
     Ok(MachineEnd { outcome, why: why.map(str::to_owned), hints: Vec::new() })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::{Duration, Instant};
+
+    use super::{LONGEST_REJECTION, Rejections};
+
+    #[test]
+    fn rejected_jobs_are_not_waited_for_forever() {
+        let began = Instant::now();
+        let later = began + LONGEST_REJECTION;
+        let mut rejections = Rejections::default();
+        assert!(!rejections.is_news(None) && !rejections.are_hopeless(false, later));
+        assert!(rejections.is_news(Some("Requested node configuration is not available")));
+        assert!(!rejections.is_news(Some("Requested node configuration is not available")));
+        assert!(!rejections.are_hopeless(false, began));
+        assert!(!rejections.are_hopeless(false, later - Duration::from_secs(1)));
+        assert!(rejections.are_hopeless(false, later));
+        // A limit on the number of jobs: others still run.
+        assert!(!rejections.are_hopeless(true, later));
+        assert!(!rejections.are_hopeless(false, later), "the time begins again");
+        assert!(
+            !rejections.is_news(None)
+                && !rejections.are_hopeless(false, began + 2 * LONGEST_REJECTION)
+        );
+        assert!(rejections.is_news(Some("Invalid partition")));
+    }
 }

@@ -1,9 +1,9 @@
 //! The sums of machines that measured together.
 
-use plumb_model::{RunRecord, SharedStart};
+use plumb_model::{Better, RunRecord, SharedStart};
 
 use crate::testing::{Builder, COPY, Spec};
-use crate::together;
+use crate::{TogetherFinding, together};
 
 /// Rounds of each machine.
 const ROUNDS: usize = 12;
@@ -31,11 +31,37 @@ fn machine(rate: f64, ahead_ns: i64, late_ns: u64) -> RunRecord {
     record
 }
 
+fn sums(records: &[Option<RunRecord>]) -> Vec<TogetherFinding> {
+    together(records).sums
+}
+
+#[test]
+fn points_without_a_sum_have_a_reason() {
+    let why = |one: RunRecord, other: RunRecord| {
+        let found = together(&[Some(one), Some(other)]);
+        assert!(found.sums.is_empty(), "{found:?}");
+        let without = &found.without_sum[0];
+        assert_eq!(without.point, "memory.copy");
+        without.why.clone()
+    };
+    let mut alone = machine(1e9, 0, 0);
+    alone.invocations.iter_mut().for_each(|invocation| invocation.ready.shared_start = None);
+    assert_eq!(why(alone.clone(), alone), "there was no time in which all machines measured it");
+    let mut failed = machine(1e9, 0, 0);
+    failed.invocations.clear();
+    assert_eq!(why(machine(1e9, 0, 0), failed), "fewer than two machines measured it");
+    let mut times = machine(1e9, 0, 0);
+    for metric in &mut times.plan.points[0].description.metrics {
+        metric.better = Better::Lower;
+    }
+    assert_eq!(why(times.clone(), times), "bandwidth of several machines does not add up");
+}
+
 #[test]
 fn rates_are_added_in_the_common_time_whatever_the_clocks_show() {
     for ahead_ns in [0, 7_000_000_000_000, -9_000_000_000] {
         let records = [Some(machine(2e9, 0, 0)), None, Some(machine(1e9, ahead_ns, 4_000_000))];
-        let found = together(&records);
+        let found = sums(&records);
         assert_eq!(found.len(), 1);
         let sum = &found[0];
         assert!((sum.sum.value - 3e9).abs() < 3e6, "{sum:?}");
@@ -58,7 +84,7 @@ fn work_outside_the_common_time_does_not_count() {
             *iterations *= 100;
         }
     }
-    let found = together(&[Some(burst), Some(machine(1e9, 0, 10 * SAMPLE_NS))]);
+    let found = sums(&[Some(burst), Some(machine(1e9, 0, 10 * SAMPLE_NS))]);
     assert!((found[0].sum.value - 2e9).abs() < 2e6, "{:?}", found[0]);
     assert!(found[0].is_unaligned(), "half a second of two: {:?}", found[0]);
 }
@@ -71,21 +97,21 @@ fn rounds_that_a_machine_missed_are_left_out_and_counted() {
     for start_ns in &mut other.invocations[6].samples.start_ns {
         *start_ns += 3_000_000_000;
     }
-    let found = together(&[Some(machine(1e9, 0, 0)), Some(other)]);
+    let found = sums(&[Some(machine(1e9, 0, 0)), Some(other)]);
     assert_eq!((found[0].rounds, found[0].left_out), (ROUNDS - 2, 2));
     // Machines that measured alone have no sum.
     let mut alone = machine(1e9, 0, 0);
     alone.invocations.iter_mut().for_each(|invocation| invocation.ready.shared_start = None);
-    assert!(together(&[Some(alone.clone()), Some(alone)]).is_empty());
-    assert!(together(&[]).is_empty());
+    assert!(sums(&[Some(alone.clone()), Some(alone)]).is_empty());
+    assert!(sums(&[]).is_empty());
     // Nor have different workloads, or one machine alone.
     let mut writes = machine(1e9, 0, 0);
     writes.plan.points[0].point.workload = "memory.write".into();
-    assert!(together(&[Some(machine(1e9, 0, 0)), Some(writes)]).is_empty());
-    assert!(together(&[Some(machine(1e9, 0, 0)), None]).is_empty());
+    assert!(sums(&[Some(machine(1e9, 0, 0)), Some(writes)]).is_empty());
+    assert!(sums(&[Some(machine(1e9, 0, 0)), None]).is_empty());
     // A number of a round that nobody can reach costs no time.
     let mut hostile = machine(1e9, 0, 0);
     hostile.invocations[5].round = u32::MAX;
-    let found = together(&[Some(machine(1e9, 0, 0)), Some(hostile)]);
+    let found = sums(&[Some(machine(1e9, 0, 0)), Some(hostile)]);
     assert_eq!((found[0].rounds, found[0].left_out), (ROUNDS - 1, 2));
 }

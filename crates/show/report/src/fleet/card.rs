@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use plumb_analysis::{CONFIDENCE, KindFinding, RunFinding, TogetherFinding};
+use plumb_analysis::{CONFIDENCE, KindFinding, RunFinding, TogetherFindings};
 use plumb_model::{FlagKind, FleetRecord, MachineEnd, MachineOutcome, short_id};
 use plumb_text::command_line::typed;
 use plumb_text::time::{date, rfc3339};
@@ -11,7 +11,7 @@ use plumb_units::{Figure, largest_of, percent};
 use serde::Serialize;
 
 use super::kinds::{KindPart, kind_part, kind_table, slow_machines};
-use super::together::{TogetherPart, together_part, together_table};
+use super::together::{PointWithoutSumPart, TogetherPart, together_part, together_table};
 use crate::comparison::verdict;
 use crate::json_parts::text::pretty;
 use crate::run::{
@@ -73,7 +73,7 @@ pub struct FleetView<'f> {
     /// The machines that measured, by kind.
     pub kinds: &'f [KindFinding],
     /// What the machines came to together; empty if they did not measure together.
-    pub together: &'f [TogetherFinding],
+    pub together: &'f TogetherFindings,
     /// Whether every result of every machine is shown, and not a summary of each kind.
     pub is_full: bool,
 }
@@ -97,6 +97,8 @@ pub struct FleetDocument {
     pub kinds: Vec<KindPart>,
     /// What the machines came to together (`--together`); empty if they did not measure together.
     pub together: Vec<TogetherPart>,
+    /// The points that machines measured together, and that have no sum.
+    pub without_sum: Vec<PointWithoutSumPart>,
 }
 
 /// A machine of a fleet.
@@ -216,7 +218,8 @@ pub fn fleet_json(view: &FleetView<'_>) -> serde_json::Result<String> {
         command: fleet.command.clone(),
         machines: machines.collect(),
         kinds: view.kinds.iter().map(kind_part).collect(),
-        together: view.together.iter().map(|found| together_part(found, &names)).collect(),
+        together: view.together.sums.iter().map(|found| together_part(found, &names)).collect(),
+        without_sum: view.together.without_sum.iter().map(PointWithoutSumPart::of).collect(),
     })
 }
 

@@ -1,6 +1,8 @@
 //! The sums of machines that measured together: text and document.
 
-use plumb_analysis::{CONFIDENCE, LEAST_OVERLAP, TogetherFinding};
+use plumb_analysis::{
+    CONFIDENCE, LEAST_OVERLAP, PointWithoutSum, TogetherFinding, TogetherFindings,
+};
 use plumb_text::{Style, Table, TableColumn, Terminal, TextLine, clean, counted};
 use plumb_units::{Figure, percent, quantity};
 use serde::Serialize;
@@ -54,6 +56,22 @@ pub struct MachineSharePart {
     pub last_to_start: usize,
 }
 
+/// A point that machines measured together, and that has no sum.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct PointWithoutSumPart {
+    /// The point, on the first machine.
+    pub point: String,
+    /// Why it has no sum.
+    pub why: String,
+}
+
+impl PointWithoutSumPart {
+    pub(super) fn of(found: &PointWithoutSum) -> Self {
+        Self { point: found.point.clone(), why: found.why.clone() }
+    }
+}
+
 /// A sum as a part of a document.
 pub(super) fn together_part(found: &TogetherFinding, names: &[&str]) -> TogetherPart {
     TogetherPart {
@@ -86,15 +104,30 @@ fn seconds(ns: u64) -> f64 {
     ns as f64 * 1e-9
 }
 
-/// The sums as a table with a sentence on how well the machines kept together; empty if nothing was measured together.
+/// The sums as a table with a sentence on how well the machines kept together, and the points without a sum; empty if nothing was
+/// measured together.
 pub(super) fn together_table(
-    all: &[TogetherFinding],
+    found: &TogetherFindings,
     names: &[&str],
     terminal: &Terminal,
 ) -> String {
-    if all.is_empty() {
-        return String::new();
+    let mut out = String::new();
+    if !found.sums.is_empty() {
+        let title = TextLine::new(Style::Heading, "All machines together");
+        out.push_str(&terminal.lines(0, &title));
+        out.push_str(&terminal.table(&sums(&found.sums, names)));
     }
+    for sum in &found.sums {
+        out.push_str(&terminal.lines(0, &alignment(sum, names)));
+    }
+    for without in &found.without_sum {
+        let text = format!("{}: no sum: {}", clean(&without.point), clean(&without.why));
+        out.push_str(&terminal.lines(0, &TextLine::new(Style::Muted, &text)));
+    }
+    out
+}
+
+fn sums(all: &[TogetherFinding], names: &[&str]) -> Table {
     let level = format!("{} interval", percent(CONFIDENCE));
     let mut table = Table::new(vec![
         TableColumn::left(""),
@@ -118,12 +151,7 @@ pub(super) fn together_table(
             TextLine::new(Style::Plain, &shares(found, names)),
         ]);
     }
-    let title = TextLine::new(Style::Heading, "All machines together");
-    let mut out = format!("{}{}", terminal.lines(0, &title), terminal.table(&table));
-    for found in all {
-        out.push_str(&terminal.lines(0, &alignment(found, names)));
-    }
-    out
+    table
 }
 
 /// The rates of the machines, in the unit of the sum.
